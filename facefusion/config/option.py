@@ -1,0 +1,99 @@
+"""The one declaration of an option.
+
+A settings group is a frozen dataclass whose fields are made with :func:`option`; it lives beside the code that owns
+it. The command line, the ini file, job files, the API's schema and the reference page are all derived from it.
+
+Example::
+
+    @settings_group(section="face_selector")
+    class FaceSelectorSettings:
+        face_selector_mode: str = option("reference", "which faces to work on", choices=("many", "one", "reference"))
+        reference_face_distance: float = option(0.3, "how far ...", minimum=0.0, maximum=1.0)
+        reference_face_position: int = option(0, "...")
+
+The field's name with ``_`` as ``-`` is the long flag, and is the ini key as it stands. The annotation is the type:
+``str``, ``int``, ``float``, ``bool``, ``Path``, each of these or ``None`` (``int | None``), or a ``tuple`` of them
+(``tuple[str, ...]``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeVar, dataclass_transform
+
+GroupT = TypeVar("GroupT")
+
+
+class Scope(Enum):
+    """Where a value belongs."""
+
+    STEP = "step"
+    """Part of what is asked for; frozen into a job file."""
+    JOB = "job"
+    """How this machine does it; taken from the command that runs the job."""
+    RUN = "run"
+    """Used by one command only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Everything about an option that its field's name, type and default do not say."""
+
+    help: str
+    short: str | None = None
+    choices: Sequence[str] | Callable[[], Sequence[str]] | None = None
+    """Allowed values; a function where they are known at run time only (models, processors)."""
+    minimum: float | None = None
+    maximum: float | None = None
+    lengths: tuple[int, int] | None = None
+    """Least and greatest number of values of a list."""
+    scope: Scope = Scope.STEP
+    section: str | None = None
+    """Ini section, where it differs from the group's."""
+    aliases: tuple[str, ...] = ()
+    """Other names of the option (older releases), without dashes, ``_`` inside."""
+    value_aliases: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Other spellings of a value and the value they mean."""
+    metavar: str | None = None
+    commands: tuple[str, ...] | None = None
+    """Commands that take it, where that differs from the group's."""
+    in_ini: bool = True
+
+
+METADATA_KEY = "facefusion.option"
+
+
+def option(default: Any, help: str, **about: Any) -> Any:  # noqa: A002, ANN401 - mirrors dataclasses.field
+    """Declare an option as the default of a dataclass field; ``about`` are the fields of :class:`Option`."""
+    return dataclasses.field(default=default, metadata={METADATA_KEY: Option(help=help, **about)})
+
+
+@dataclass(frozen=True, slots=True)
+class GroupInfo:
+    """What a settings group says about all of its options."""
+
+    section: str
+    commands: tuple[str, ...]
+
+
+GROUP_ATTRIBUTE = "__facefusion_group__"
+
+PROCESSING_COMMANDS = ("run", "headless-run", "benchmark")
+"""Commands that process media, and so take most groups."""
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(option,), kw_only_default=True)
+def settings_group(
+    *, section: str, commands: tuple[str, ...] = PROCESSING_COMMANDS
+) -> Callable[[type[GroupT]], type[GroupT]]:
+    """Make a class a settings group: a frozen, keyword-only dataclass that knows its ini section and commands."""
+
+    def decorate(cls: type[GroupT]) -> type[GroupT]:
+        made = dataclass(frozen=True, kw_only=True)(cls)
+        setattr(made, GROUP_ATTRIBUTE, GroupInfo(section=section, commands=commands))
+        return made
+
+    return decorate

@@ -1,0 +1,113 @@
+"""The one tree of errors.
+
+::
+
+    FaceFusionError                 exit 1, HTTP 500
+    ├── UsageError                  exit 2, HTTP 422   the request cannot be understood
+    │   └── OptionError             exit 2, HTTP 422   one option, ini key or field has a bad value
+    ├── SetupError                  exit 2, HTTP 503   something is missing on this machine
+    │   ├── ModelError              exit 2, HTTP 503   a model cannot be had, verified or loaded
+    │   └── ProviderError           exit 2, HTTP 503   an execution provider cannot be had
+    ├── InputError                  exit 1, HTTP 422   a file given by the user cannot be used
+    │   ├── MediaError              exit 1, HTTP 422   unreadable, damaged or not media
+    │   └── FaceNotFoundError       exit 1, HTTP 422   a picture that must hold a face holds none
+    ├── OutputError                 exit 1, HTTP 500   the result cannot be written or is not whole
+    ├── ResourceError               exit 1, HTTP 507   memory or disk do not suffice
+    └── ContentRefusedError         exit 3, HTTP 451   the content filter refused the target
+
+    Stopped (a BaseException)       exit 4, HTTP 499   the user asked to stop
+
+``Stopped`` is no ``Exception``, so that no broad handler can swallow a stop request.
+
+Every message says what was tried, on what, and what to do about it; :class:`FaceFusionError` therefore takes the
+fault and the remedy apart and joins them, so neither can be forgotten.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class FaceFusionError(Exception):
+    """Base of all errors a user may see.
+
+    Args:
+        fault: what went wrong, with the file, option or model it went wrong on. No trailing full stop needed.
+        remedy: what the user can do about it. May be empty only where nothing can be done.
+    """
+
+    exit_code: ClassVar[int] = 1
+    http_status: ClassVar[int] = 500
+    retry_may_help: ClassVar[bool] = False
+
+    def __init__(self, fault: str, remedy: str = "") -> None:
+        self.fault = fault.rstrip(".")
+        self.remedy = remedy
+        super().__init__(f"{self.fault}. {remedy}" if remedy else f"{self.fault}.")
+
+
+class UsageError(FaceFusionError):
+    """The request itself cannot be understood or contradicts itself."""
+
+    exit_code = 2
+    http_status = 422
+
+
+class OptionError(UsageError):
+    """One option, ini key or request field has a value that is not allowed."""
+
+
+class SetupError(FaceFusionError):
+    """Something this program needs is missing on this machine."""
+
+    exit_code = 2
+    http_status = 503
+
+
+class ModelError(SetupError):
+    """A model is unknown, cannot be fetched, fails verification or cannot be loaded."""
+
+    retry_may_help = True
+
+
+class ProviderError(SetupError):
+    """None of the execution providers asked for can be used."""
+
+
+class InputError(FaceFusionError):
+    """A file that the user gave cannot be used."""
+
+    http_status = 422
+
+
+class MediaError(InputError):
+    """A file is unreadable, damaged or no media at all."""
+
+
+class FaceNotFoundError(InputError):
+    """A picture that must hold a face holds none."""
+
+
+class OutputError(FaceFusionError):
+    """The result cannot be written, or what was written failed its check."""
+
+
+class ResourceError(FaceFusionError):
+    """Memory or disk space do not suffice."""
+
+    http_status = 507
+    retry_may_help = True
+
+
+class ContentRefusedError(FaceFusionError):
+    """The content filter refused the target."""
+
+    exit_code = 3
+    http_status = 451
+
+
+class Stopped(BaseException):  # noqa: N818 - a request, not an error
+    """The user asked to stop (Ctrl-C, SIGTERM or a cancelled job)."""
+
+    exit_code: ClassVar[int] = 4
+    http_status: ClassVar[int] = 499

@@ -1,0 +1,1 @@
+"""Finding, following and choosing faces."""

@@ -1,0 +1,1 @@
+"""Running graphs on ONNX Runtime: providers, sessions, the pool and its gates."""

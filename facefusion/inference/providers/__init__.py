@@ -1,0 +1,1 @@
+"""Execution providers, one file each."""

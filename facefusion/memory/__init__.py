@@ -1,0 +1,1 @@
+"""Budgets, meters and hard limits of memory; the size of this machine."""

@@ -1,0 +1,1 @@
+"""Events and where they go."""

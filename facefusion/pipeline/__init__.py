@@ -1,0 +1,1 @@
+"""Order, back-pressure and cancellation of the work on frames."""

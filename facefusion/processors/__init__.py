@@ -1,0 +1,1 @@
+"""What can be done to a frame, one folder each."""

@@ -1,0 +1,52 @@
+"""What a processor is.
+
+A processor sees every frame twice. :meth:`Processor.observe` is called in frame order by one thread, before any
+processor has changed the frame; it may keep state from frame to frame (smoothing) and must be cheap.
+:meth:`Processor.process` is called from any worker thread, in any order, and depends on its arguments only. This is what
+lets frames run in parallel without flicker, and a segment of a video be rendered on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from facefusion.core.values import Face, Frame, Picture, Size
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A source photo and the face that was taken from it."""
+
+    path: str
+    picture: Picture
+    face: Face
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a processor may know about the target before the first frame."""
+
+    size: Size
+    frame_rate: float
+    """Frames per second, for smoothing over time; 0 for an image."""
+    is_video: bool
+
+
+class Processor(Protocol):
+    """One way to change a frame, with its models loaded and its sources prepared."""
+
+    name: str
+
+    def output_size(self, size: Size) -> Size:
+        """Size of the picture that comes out for one of ``size``; the same for all but frame enhancers."""
+
+    def observe(self, frame: Frame, faces: Sequence[Face]) -> object:
+        """Look at an untouched frame, in order. What it returns is handed to :meth:`process` for the same frame."""
+
+    def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
+        """Work on the picture and return it, or a new one. Any thread; no state of its own."""
+
+    def reset(self) -> None:
+        """Forget what earlier frames taught: a new video or segment begins."""

@@ -1,0 +1,1 @@
+"""Array mathematics on pictures: geometry, warping, colour, blending. Pure functions and picture types."""
