@@ -1,0 +1,57 @@
+"""Boxes: left, top, right, bottom in pixels, one per row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from facefusion.core.values import Box
+
+Boxes = npt.NDArray[np.float32]
+"""Shape (n, 4)."""
+
+
+def areas(boxes: Boxes) -> npt.NDArray[np.float32]:
+    """Area of each box, 0 where its corners are the wrong way round."""
+    sides = np.maximum(boxes[:, 2:] - boxes[:, :2], 0)
+    product: npt.NDArray[np.float32] = sides[:, 0] * sides[:, 1]
+    return product
+
+
+def intersection_over_union(boxes: Boxes, others: Boxes) -> npt.NDArray[np.float32]:
+    """Overlap of each of n boxes with each of m: shape (n, m), 0 (apart, or both empty) .. 1 (the same)."""
+    low = np.maximum(boxes[:, None, :2], others[None, :, :2])
+    high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
+    sides = np.maximum(high - low, 0)
+    shared = sides[..., 0] * sides[..., 1]
+    union = areas(boxes)[:, None] + areas(others)[None, :] - shared
+    ratio: npt.NDArray[np.float32] = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+    return ratio
+
+
+def suppress_overlaps(boxes: Boxes, scores: npt.NDArray[np.float32], limit: float) -> npt.NDArray[np.intp]:
+    """Greedy non-maximum suppression.
+
+    Takes the best box, drops every other that overlaps it by more than ``limit`` (intersection over union), and goes
+    on with the rest. Time grows with boxes kept times boxes given; memory with boxes given.
+
+    Returns:
+        Indices of the boxes kept, best score first; of equal scores the earlier one first.
+    """
+    waiting = np.argsort(-scores, kind="stable")
+    kept: list[int] = []
+    while len(waiting):
+        best, rest = waiting[0], waiting[1:]
+        kept.append(int(best))
+        overlap = intersection_over_union(boxes[best : best + 1], boxes[rest])[0]
+        waiting = rest[overlap <= limit]
+    return np.array(kept, np.intp)
+
+
+def enclosing_box(points: npt.NDArray[np.floating[Any]]) -> Box:
+    """The smallest box around n x 2 (or n x 3: z is left out) points."""
+    plane = points[:, :2]
+    box: Box = np.concatenate((plane.min(axis=0), plane.max(axis=0))).astype(np.float32)
+    return box
