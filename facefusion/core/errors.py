@@ -106,7 +106,7 @@ class ContentRefusedError(FaceFusionError):
     http_status = 451
 
 
-class Stopped(BaseException):  # noqa: N818 - a request, not an error
+class Stopped(BaseException):
     """The user asked to stop (Ctrl-C, SIGTERM or a cancelled job)."""
 
     exit_code: ClassVar[int] = 4

@@ -83,5 +83,5 @@ class Fanout:
         for sink in self._sinks:
             try:
                 sink.emit(event)
-            except Exception:  # noqa: BLE001 - a listener must never stop the work
+            except Exception:  # a listener must never stop the work
                 logger.exception("event sink %r failed", sink)
