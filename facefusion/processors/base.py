@@ -2,17 +2,20 @@
 
 A processor sees every frame twice. :meth:`Processor.observe` is called in frame order by one thread, before any
 processor has changed the frame; it may keep state from frame to frame (smoothing) and must be cheap.
-:meth:`Processor.process` is called from any worker thread, in any order, and depends on its arguments only. This is what
+:meth:`Processor.process` is called from any worker thread, in any order, and depends on its arguments only. This
 lets frames run in parallel without flicker, and a segment of a video be rendered on its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+from facefusion.catalogue.card import ModelCard
+from facefusion.core.graph import GraphRunner
 from facefusion.core.values import Face, Frame, Picture, Size
+from facefusion.observability.events import EventSink
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +53,29 @@ class Processor(Protocol):
 
     def reset(self) -> None:
         """Forget what earlier frames taught: a new video or segment begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What a processor is built from: everything it may use, and nothing it has to look for."""
+
+    settings: Any
+    """An instance of the processor's own settings group."""
+    cards: Mapping[str, ModelCard]
+    """The model chosen for each kind of model that the processor asked for."""
+    runner: Callable[[ModelCard], GraphRunner]
+    """Makes the runner of a card's graph."""
+    sources: Sequence[Source]
+    target: Target
+    events: EventSink
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorKind:
+    """How the rest of the program sees a processor before it is built."""
+
+    build: Callable[[Workshop], Processor]
+    models: Callable[[Any], Mapping[str, str]]
+    """From the settings to the models needed: kind of model to the name chosen, or ``auto``."""
+    needs_sources: bool = False
+    needs_faces: bool = True

@@ -1,0 +1,1 @@
+"""Draw what the face analysis sees."""

@@ -1,0 +1,1 @@
+"""Enlarge whole frames."""

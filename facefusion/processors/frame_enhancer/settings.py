@@ -1,0 +1,16 @@
+"""Options of the frame enhancer."""
+
+from __future__ import annotations
+
+from facefusion.catalogue.names import model_choices
+from facefusion.config.option import option, settings_group
+
+
+@settings_group(section="processors")
+class FrameEnhancerSettings:
+    """How frames are enlarged."""
+
+    frame_enhancer_model: str = option("auto", "model that enlarges frames", choices=model_choices("frame_enhancer"))
+    frame_enhancer_blend: int = option(
+        80, "share of the enhanced frame in the result, in percent", minimum=0, maximum=100
+    )
