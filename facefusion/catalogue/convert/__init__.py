@@ -1,0 +1,1 @@
+"""Turning graphs of other formats into ONNX, once, when a model is fetched."""
