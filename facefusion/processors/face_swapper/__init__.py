@@ -1,0 +1,1 @@
+"""Puts the source's face in place of the target's."""
