@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,5 +25,5 @@ class ModelCard:
     """Name of the graph in the model store; none for a model that is code only."""
     embedded: bool = False
     """True where pip alone can bring it."""
-    numbers: Mapping[str, float | int | str | tuple[float, ...]] = MappingProxyType({})
+    numbers: Mapping[str, float | int | str | tuple[float, ...]] = field(default_factory=dict)
     """What the family needs to know by number: input size, mean, scale, thresholds."""
