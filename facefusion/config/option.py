@@ -55,8 +55,10 @@ class Option:
     """Ini section, where it differs from the group's."""
     aliases: tuple[str, ...] = ()
     """Other names of the option (older releases), without dashes, ``_`` inside."""
+    ini_aliases: tuple[tuple[str, str], ...] = ()
+    """Other places of the value in the ini file: pairs of section and key."""
     value_aliases: dict[str, str] = dataclasses.field(default_factory=dict)
-    """Other spellings of a value and the value they mean."""
+    """Other spellings of a value and the value they mean. Upper and lower case of a choice never matter."""
     metavar: str | None = None
     commands: tuple[str, ...] | None = None
     """Commands that take it, where that differs from the group's."""

@@ -1,0 +1,100 @@
+"""Reads the ini file: what is written where. Knows no option.
+
+The format is the one that FaceFusion's users have: sections in square brackets, ``key = value`` or ``key: value``,
+whole-line comments with ``#`` or ``;``, deeper indented lines continue a value. Keys are case-insensitive, sections are
+not. ``%%`` reads as ``%``, and so does a single one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from facefusion.core.errors import OptionError, UsageError
+
+SECTION = re.compile(r"\[(?P<name>[^\]]+)\]\s*")
+ENTRY = re.compile(r"(?P<key>[^=:\s][^=:]*?)\s*[=:]\s*(?P<value>.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class IniEntry:
+    """One key with its value."""
+
+    section: str
+    key: str
+    value: str
+    """Without the white space round it; lines that continue it are joined with line breaks."""
+    place: str
+    """``file:line`` of the key."""
+
+
+def read_ini(path: Path) -> tuple[IniEntry, ...]:
+    """Read an ini file in UTF-8, with or without a byte order mark.
+
+    Raises:
+        UsageError: it cannot be read.
+        OptionError: a line cannot be understood; the message names it.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(
+            f"cannot read the ini file {path}: {reason}", "Give another one with --config-path."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the ini file {path} is not in UTF-8", "Save it in UTF-8.") from error
+    return parse_ini(text, str(path))
+
+
+def parse_ini(text: str, name: str) -> tuple[IniEntry, ...]:
+    """The entries of an ini file's text; ``name`` is the file's, for messages.
+
+    Raises:
+        OptionError: a line cannot be understood, or a section or key is there twice.
+    """
+    entries: dict[tuple[str, str], IniEntry] = {}
+    sections: dict[str, str] = {}
+    section = ""
+    indent = 0
+    last: tuple[str, str] | None = None
+    for place, line in _lines(text, name):
+        depth = len(line) - len(line.lstrip())
+        content = line.strip()
+        if last is not None and depth > indent:
+            entry = entries[last]
+            entries[last] = IniEntry(
+                entry.section, entry.key, f"{entry.value}\n{_percent(content)}".strip(), entry.place
+            )
+            continue
+        indent = depth
+        if heading := SECTION.fullmatch(content):
+            section, last = heading["name"], None
+            if section in sections:
+                raise OptionError(f"{place}: section [{section}] is there twice, first at {sections[section]}")
+            sections[section] = place
+            continue
+        match = ENTRY.fullmatch(content)
+        if match is None:
+            raise OptionError(f"{place}: {content!r} is neither a section nor a key", "Write it as: key = value.")
+        if not section:
+            raise OptionError(f"{place}: key {match['key']} stands before the first section")
+        last = (section, match["key"].lower())
+        if last in entries:
+            raise OptionError(f"{place}: key {last[1]} is there twice in [{section}], first at {entries[last].place}")
+        entries[last] = IniEntry(section, last[1], _percent(match["value"]), place)
+    return tuple(entries.values())
+
+
+def _lines(text: str, name: str) -> Iterator[tuple[str, str]]:
+    """The lines that say something, with their place."""
+    for number, line in enumerate(re.split(r"\r\n|\r|\n", text), start=1):
+        content = line.strip()
+        if content and content[0] not in "#;":
+            yield f"{name}:{number}", line
+
+
+def _percent(text: str) -> str:
+    return text.replace("%%", "%")

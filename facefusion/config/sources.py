@@ -1,0 +1,155 @@
+"""Merges the sources of values: default, ini file, environment, command line; a later one wins.
+
+Only the value that wins is checked, so an option on the command line mends a wrong one in the ini file. What cannot be
+understood at all (an unknown section or key) is an error wherever it stands.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+
+from facefusion.config.ini import IniEntry, read_ini
+from facefusion.config.legacy import is_legacy_key
+from facefusion.config.origin import COMMAND_LINE, Origin, Source
+from facefusion.config.schema import Schema
+from facefusion.config.state import Snapshot
+from facefusion.config.values import RawValue, parse, words_of
+from facefusion.core.errors import OptionError, UsageError
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_INI = Path("facefusion.ini")
+"""In the working directory."""
+ENVIRONMENT_PREFIX = "FACEFUSION_"
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The settings in force, and what the user should know about how they came to be."""
+
+    snapshot: Snapshot
+    warnings: tuple[str, ...] = field(default=())
+
+
+def merge(schema: Schema, arguments: Mapping[str, tuple[str, ...]], environment: Mapping[str, str]) -> Merged:
+    """Merge all sources into a snapshot.
+
+    Args:
+        schema: the options of the program.
+        arguments: words of each option given on the command line, by the option's name.
+        environment: the process's environment.
+
+    Raises:
+        OptionError: a value is not allowed, or an ini file names something unknown.
+        UsageError: an ini file cannot be read.
+    """
+    from_environment, doubts = _from_environment(schema, environment)
+    from_arguments = {name: _argument(schema, name, words) for name, words in arguments.items()}
+    outer = {**from_environment, **from_arguments}
+    path = _ini_path(schema, outer)
+    from_ini, warnings = from_entries(schema, read_ini(path) if path is not None else ())
+    raw = {**from_ini, **outer}
+    values = {spec.name: parse(spec, raw[spec.name]) for spec in schema if spec.name in raw}
+    origins = {name: value.origin for name, value in raw.items()}
+    return Merged(Snapshot(schema, values, origins), (*warnings, *doubts))
+
+
+def from_entries(schema: Schema, entries: Iterable[IniEntry]) -> tuple[dict[str, RawValue], tuple[str, ...]]:
+    """The values that an ini file sets, by option, and warnings about those that are not available yet.
+
+    Raises:
+        OptionError: a section or key is unknown, or one option is set under two names.
+    """
+    values: dict[str, RawValue] = {}
+    unavailable: list[IniEntry] = []
+    for entry in entries:
+        spec = schema.at(entry.section, entry.key)
+        if spec is None:
+            if not is_legacy_key(entry.section, entry.key):
+                raise _unknown(schema, entry)
+            if entry.value:
+                unavailable.append(entry)
+            else:
+                logger.debug("%s: [%s] %s is not available yet", entry.place, entry.section, entry.key)
+        elif entry.value:
+            label = f"[{entry.section}] {entry.key} = {' '.join(entry.value.split())}"
+            if spec.name in values:
+                raise OptionError(
+                    f"{label}: sets what {values[spec.name].label} sets already (from {entry.place})",
+                    "Keep one of the two.",
+                )
+            origin = Origin(Source.INI, entry.place)
+            values[spec.name] = RawValue(words_of(spec, entry.value), label, origin)
+    return values, tuple(
+        f"[{entry.section}] {entry.key} is not available in this version and has no effect ({entry.place})"
+        for entry in unavailable
+    )
+
+
+def _argument(schema: Schema, name: str, words: tuple[str, ...]) -> RawValue:
+    spec = schema.get(name)
+    if spec is None:
+        raise KeyError(name)
+    label = spec.flag if spec.type.is_flag else " ".join((spec.flag, *words))
+    return RawValue(words, label, COMMAND_LINE)
+
+
+def _from_environment(schema: Schema, environment: Mapping[str, str]) -> tuple[dict[str, RawValue], tuple[str, ...]]:
+    values: dict[str, RawValue] = {}
+    doubts: list[str] = []
+    variables = {f"{ENVIRONMENT_PREFIX}{name.upper()}": name for name in schema.names}
+    for variable in sorted(environment):
+        if not variable.startswith(ENVIRONMENT_PREFIX) or not environment[variable].strip():
+            continue
+        name = variables.get(variable)
+        if name is not None:
+            spec = schema.get(name)
+            if spec is not None:
+                text = environment[variable]
+                origin = Origin(Source.ENVIRONMENT, "the environment")
+                values[spec.name] = RawValue(words_of(spec, text), f"{variable}={text}", origin)
+        elif near := get_close_matches(variable, variables, n=1, cutoff=0.85):
+            doubts.append(f"environment variable {variable} is no option; did you mean {near[0]}?")
+    return values, tuple(doubts)
+
+
+def _ini_path(schema: Schema, outer: Mapping[str, RawValue]) -> Path | None:
+    """The ini file to read: the one asked for, which must be there, or the one in the working directory, if any."""
+    spec = schema.get("config_path")
+    if spec is None or "config_path" not in outer:
+        return DEFAULT_INI if DEFAULT_INI.is_file() else None
+    path = Path(parse(spec, outer["config_path"]))
+    if not path.is_file():
+        raise UsageError(
+            f"{outer['config_path'].label}: there is no such file ({outer['config_path'].origin})",
+            "Give the path of an ini file, or leave the option out to use facefusion.ini in the working directory.",
+        )
+    return path
+
+
+def _unknown(schema: Schema, entry: IniEntry) -> OptionError:
+    places = schema.places()
+    sections = tuple(dict.fromkeys(section for section, _ in places))
+    homes = [section for section, key in places if key == entry.key]
+    if homes:
+        return OptionError(
+            f"{entry.place}: [{entry.section}] has no key {entry.key}", f"It belongs in section [{homes[0]}]."
+        )
+    if entry.section not in sections:
+        return OptionError(
+            f"{entry.place}: there is no section [{entry.section}]", _hint(entry.section, sections, "[{}]")
+        )
+    keys = [key for section, key in places if section == entry.section]
+    return OptionError(f"{entry.place}: [{entry.section}] has no key {entry.key}", _hint(entry.key, keys, "{}"))
+
+
+def _hint(word: str, known: Iterable[str], form: str) -> str:
+    known = list(known)
+    near = get_close_matches(word, known, n=1)
+    if near:
+        return f"Did you mean {form.format(near[0])}?"
+    return f"Known are: {', '.join(form.format(name) for name in known)}."
