@@ -1,0 +1,127 @@
+"""The work on one frame: what is seen of it in order, and what is done to it in parallel."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+import cv2
+
+from facefusion.core.errors import FaceFusionError
+from facefusion.core.values import Face, Frame, Picture, Pixels, Size
+from facefusion.observability.events import EventSink, FrameHeld
+from facefusion.pipeline.stages import StageClock
+from facefusion.processors.base import Processor
+
+logger = logging.getLogger(__name__)
+
+FaceFinder: TypeAlias = Callable[[Frame], Sequence[Face]]
+"""Gives the faces to work on in an untouched frame. Called in frame order."""
+
+ContentCheck: TypeAlias = Callable[[Frame], None]
+"""Looks at an untouched frame and raises ContentRefusedError once the target is refused. Called in frame order."""
+
+
+@dataclass(slots=True)
+class FrameTask:
+    """A frame that was observed and waits for the processors."""
+
+    frame: Frame
+    faces: Sequence[Face] = ()
+    observations: Sequence[object] = ()
+    failure: Exception | None = None
+    """Why the frame cannot be worked on, where observing it failed."""
+
+
+@dataclass(slots=True)
+class FrameResult:
+    """A finished frame."""
+
+    frame: Frame
+    faces: int
+    held: bool
+
+
+class FrameWork:
+    """Runs the processors over frames; one instance per video or image."""
+
+    def __init__(
+        self,
+        processors: Sequence[Processor],
+        find_faces: FaceFinder,
+        check_content: ContentCheck,
+        events: EventSink,
+        clock: StageClock,
+        *,
+        halt_on_error: bool,
+    ) -> None:
+        self._processors = processors
+        self._find_faces = find_faces
+        self._check_content = check_content
+        self._events = events
+        self._clock = clock
+        self._halt_on_error = halt_on_error
+
+    def output_size(self, size: Size) -> Size:
+        """Size of the result for a target of ``size``."""
+        for processor in self._processors:
+            size = processor.output_size(size)
+        return size
+
+    def observe(self, frame: Frame) -> FrameTask:
+        """The part in frame order, on one thread."""
+        with self._clock.measure("content"):
+            self._check_content(frame)
+        try:
+            with self._clock.measure("analyse"):
+                faces = self._find_faces(frame)
+            observations = []
+            for processor in self._processors:
+                with self._clock.measure(processor.name):
+                    observations.append(processor.observe(frame, faces))
+        except FaceFusionError:
+            raise
+        except Exception as failure:
+            if self._halt_on_error:
+                raise
+            return FrameTask(frame, failure=failure)
+        return FrameTask(frame, faces, observations)
+
+    def process(self, task: FrameTask) -> FrameResult:
+        """The part in any order, on any thread.
+
+        A frame on which a processor fails is passed through as it was, and reported, unless ``halt_on_error`` is set.
+        Errors of the program's own tree (a model that cannot be loaded, say) are not the frame's fault and end the run.
+        """
+        if task.failure is not None:
+            return self._hold(task, task.failure)
+        picture = task.frame.picture
+        try:
+            for processor, observation in zip(self._processors, task.observations, strict=True):
+                with self._clock.measure(processor.name):
+                    picture = processor.process(picture, task.faces, observation)
+        except FaceFusionError:
+            raise
+        except Exception as failure:
+            if self._halt_on_error:
+                raise
+            return self._hold(task, failure)
+        return FrameResult(Frame(task.frame.index, task.frame.time, picture), len(task.faces), held=False)
+
+    def _hold(self, task: FrameTask, failure: Exception) -> FrameResult:
+        frame = task.frame
+        logger.debug("frame %d is passed through", frame.index, exc_info=failure)
+        self._events.emit(FrameHeld(frame.index, f"{type(failure).__name__}: {failure}"))
+        frame.picture.rollback()
+        picture = enlarged(frame.picture, self.output_size(frame.picture.size))
+        return FrameResult(Frame(frame.index, frame.time, picture), 0, held=True)
+
+
+def enlarged(picture: Picture, size: Size) -> Picture:
+    """``picture`` itself where it has ``size`` already, else resized to it."""
+    if picture.size == size:
+        return picture
+    pixels = cv2.resize(picture.to_bgr(as_float=picture.bit_depth > 8), size, interpolation=cv2.INTER_CUBIC)
+    return picture.replaced_by(cast("Pixels", pixels))

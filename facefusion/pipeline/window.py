@@ -1,0 +1,184 @@
+"""A bounded window of items worked on in parallel and given back in order.
+
+One producer, a number of workers and the caller share one lock. At most ``window`` items are alive, from the moment the
+producer asks for one until the caller has finished with its result; this is the back-pressure that keeps memory
+independent of length. A worker takes up to ``grain`` items at a time, but what it has not begun yet can be taken from
+it, so no worker is ever idle while an item waits.
+
+A failure anywhere (producer, worker, caller) ends everything: the threads stop at their next step, are joined, and the
+failure is raised in the caller.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from facefusion.core.stop import StopToken
+
+ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
+
+POLL_SECONDS = 0.1
+"""How often a waiting thread looks whether a stop was requested."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPlan:
+    """How much may happen at once."""
+
+    window: int
+    """Most items alive at once, at least 1."""
+    workers: int
+    """Worker threads, at least 1."""
+    grain: int
+    """Most items a worker takes at a time, at least 1."""
+
+
+def run_in_order(
+    items: Iterable[ItemT],
+    work: Callable[[ItemT], ResultT],
+    plan: WindowPlan,
+    stop: StopToken,
+    under_pressure: Callable[[], bool] = lambda: False,
+) -> Generator[ResultT, None, None]:
+    """Apply ``work`` to each item on several threads and yield the results in the order of the items.
+
+    Args:
+        items: iterated on a thread of its own, one item at a time.
+        work: called from ``plan.workers`` threads.
+        plan: the bounds.
+        stop: looked at between items; a request raises :class:`~facefusion.core.errors.Stopped` here.
+        under_pressure: while true, no further item is begun until all that are alive have left.
+
+    Yields:
+        One result per item. An item counts as alive until the next one is asked for.
+    """
+    window: _Window[ItemT, ResultT] = _Window(plan, stop, under_pressure)
+    with ThreadPoolExecutor(max_workers=plan.workers + 1, thread_name_prefix="frames") as executor:
+        executor.submit(window.produce, iter(items))
+        for worker in range(plan.workers):
+            executor.submit(window.consume, worker, work)
+        try:
+            yield from window.results()
+        finally:
+            window.close()
+
+
+class _Window(Generic[ItemT, ResultT]):
+    """The state that the producer, the workers and the caller share, under one lock."""
+
+    def __init__(self, plan: WindowPlan, stop: StopToken, under_pressure: Callable[[], bool]) -> None:
+        self._plan = plan
+        self._stop = stop
+        self._under_pressure = under_pressure
+        self._changed = threading.Condition()
+        self._ready: deque[tuple[int, ItemT]] = deque()
+        self._taken: list[deque[tuple[int, ItemT]]] = [deque() for _ in range(plan.workers)]
+        self._done: dict[int, ResultT] = {}
+        self._alive = 0
+        self._produced = 0
+        self._exhausted = False
+        self._closed = False
+        self._failure: BaseException | None = None
+
+    def close(self) -> None:
+        """Make every thread return at its next step."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def produce(self, items: Iterator[ItemT]) -> None:
+        """Run by the producer's thread."""
+        try:
+            while self._wait_for_room():
+                try:
+                    item = next(items)
+                except StopIteration:
+                    break
+                with self._changed:
+                    self._ready.append((self._produced, item))
+                    self._produced += 1
+                    self._changed.notify_all()
+        except BaseException as failure:  # noqa: BLE001 - raised again in the caller
+            self._fail(failure)
+        with self._changed:
+            self._exhausted = True
+            self._changed.notify_all()
+
+    def consume(self, worker: int, work: Callable[[ItemT], ResultT]) -> None:
+        """Run by each worker's thread."""
+        try:
+            while (taken := self._take(worker)) is not None:
+                number, item = taken
+                del taken
+                result = work(item)
+                del item
+                with self._changed:
+                    self._done[number] = result
+                    self._changed.notify_all()
+                del result
+        except BaseException as failure:  # noqa: BLE001 - raised again in the caller
+            self._fail(failure)
+
+    def results(self) -> Iterator[ResultT]:
+        """Run by the caller: results in order."""
+        number = 0
+        while True:
+            with self._changed:
+                while number not in self._done:
+                    self._check()
+                    if self._exhausted and number >= self._produced:
+                        return
+                    self._changed.wait(POLL_SECONDS)
+                result = self._done.pop(number)
+            yield result
+            del result
+            number += 1
+            with self._changed:
+                self._alive -= 1
+                self._changed.notify_all()
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        self._stop.check()
+
+    def _wait_for_room(self) -> bool:
+        """Wait until one more item may live, and count it; false when there is nothing left to do."""
+        with self._changed:
+            while not self._closed:
+                if self._alive < self._plan.window and not (self._alive and self._under_pressure()):
+                    self._alive += 1
+                    return True
+                self._changed.wait(POLL_SECONDS)
+        return False
+
+    def _take(self, worker: int) -> tuple[int, ItemT] | None:
+        """The next item for a worker, in this order: what it took before, what is ready, what another has not begun."""
+        mine = self._taken[worker]
+        with self._changed:
+            while not self._closed:
+                if not mine and self._ready:
+                    share = -(-len(self._ready) // self._plan.workers)
+                    for _ in range(min(self._plan.grain, share)):
+                        mine.append(self._ready.popleft())
+                if mine:
+                    return mine.popleft()
+                if fullest := max(self._taken, key=len):
+                    return fullest.popleft()
+                if self._exhausted:
+                    return None
+                self._changed.wait(POLL_SECONDS)
+        return None
+
+    def _fail(self, failure: BaseException) -> None:
+        with self._changed:
+            if self._failure is None:
+                self._failure = failure
+            self._closed = True
+            self._changed.notify_all()
