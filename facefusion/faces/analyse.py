@@ -1,0 +1,139 @@
+"""All faces of one picture: found, measured and, where asked for, recognised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from facefusion.core.values import Box, Embedding, Face, Landmarks5, Picture
+from facefusion.faces.detect.base import Detections
+from facefusion.faces.detect.search import FaceSearch
+from facefusion.faces.landmark.base import FaceLandmarker, MeshReading, region_of_detection, region_of_mesh
+from facefusion.faces.landmark.points import FACE_POINTS, eye_distance, five_points
+from facefusion.faces.recognise.base import FaceRecogniser
+from facefusion.vision.boxes import enclosing_box, suppress_overlaps
+from facefusion.vision.geometry import SquareRegion
+
+QUARTER_TURNS = (0, 90, 180, 270)
+
+CLEAR_SCORE = 0.92
+"""A find below this may be a face seen at the wrong quarter turn: over 40 photos those scored up to 0.91."""
+
+DISAGREEMENT_LIMIT = 0.5
+"""Mean distance between the five points of mesh and detector, in eye distances, at which the mesh lies on something
+else. True finds had up to 0.25, wrong turns 0.1 to 0.8."""
+
+OVERLAP_LIMIT = 0.4
+"""Meshes whose boxes overlap by more than this (intersection over union) lie on one face."""
+
+
+class Find(NamedTuple):
+    """One face as the detector gave it."""
+
+    box: Box
+    score: float
+    points: Landmarks5
+
+
+class Measured(NamedTuple):
+    """A find whose mesh was read and believed."""
+
+    find: Find
+    reading: MeshReading
+    quality: float
+    """Detector's score less the disagreement of mesh and detector; ranks finds of one face at several angles."""
+
+    def face(self) -> Face:
+        """The face it stands for, without identity."""
+        return face_of_mesh(self.reading, self.find.score)
+
+
+def face_of_mesh(reading: MeshReading, score: float) -> Face:
+    """A face whose box and five points come from its mesh, so that they move as smoothly as it does."""
+    mesh = reading.mesh
+    return Face(enclosing_box(mesh[:FACE_POINTS]), score, five_points(mesh), mesh, reading.presence)
+
+
+class FaceAnalyser:
+    """Detector, landmarker and recogniser as one.
+
+    Args:
+        search: finds faces.
+        landmarker: reads their meshes.
+        recogniser: tells whose they are.
+        minimum_presence: 0..1; a mesh less sure than this to lie on a face is dropped.
+        angles: quarter turns, in degrees counter-clockwise, at which to look in any case.
+    """
+
+    def __init__(
+        self,
+        search: FaceSearch,
+        landmarker: FaceLandmarker,
+        recogniser: FaceRecogniser,
+        minimum_presence: float = 0.5,
+        angles: Sequence[int] = (0,),
+    ) -> None:
+        self.minimum_presence = minimum_presence
+        self._search = search
+        self._landmarker = landmarker
+        self._recogniser = recogniser
+        self._angles = tuple(angles)
+        self._other_angles = tuple(angle for angle in QUARTER_TURNS if angle not in angles)
+
+    def faces(self, picture: Picture, *, recognise: bool) -> tuple[Face, ...]:
+        """Every face of a picture on its own, best score first; faces that lie sideways or upside down too."""
+        measured = self.measure(picture, self.detect(picture, thorough=True))
+        return tuple(
+            replace(one.face(), embedding=self.recognise(picture, one.find.points) if recognise else None)
+            for one in measured
+        )
+
+    def detect(self, picture: Picture, *, thorough: bool) -> list[Find]:
+        """What the detector finds at the angles asked for; where ``thorough``, at the others too if there is doubt."""
+        found = _finds(self._search.find(picture, self._angles))
+        if thorough and self._other_angles and (not found or min(find.score for find in found) < CLEAR_SCORE):
+            found += self.detect_turned(picture)
+        return found
+
+    def detect_turned(self, picture: Picture) -> list[Find]:
+        """What the detector finds at the quarter turns that :meth:`detect` leaves out."""
+        return _finds(self._search.find(picture, self._other_angles)) if self._other_angles else []
+
+    def measure(self, picture: Picture, finds: Sequence[Find]) -> list[Measured]:
+        """Read the mesh of each find; drop those not believed, and all but the best on one face. Best first."""
+        measured = [one for find in finds if (one := self._measure_one(picture, find)) is not None]
+        if not measured:
+            return []
+        boxes = np.stack([enclosing_box(one.reading.mesh[:FACE_POINTS]) for one in measured])
+        qualities = np.array([one.quality for one in measured], np.float32)
+        return [measured[index] for index in suppress_overlaps(boxes, qualities, OVERLAP_LIMIT)]
+
+    def read(self, picture: Picture, region: SquareRegion) -> MeshReading:
+        """One pass of the landmarker, for a face whose place is known."""
+        return self._landmarker.read(picture, region)
+
+    def recognise(self, picture: Picture, points: Landmarks5) -> Embedding:
+        """Whose face it is. Tells people apart a little better with the detector's points than with the mesh's."""
+        return self._recogniser.embed(picture, points)
+
+    def _measure_one(self, picture: Picture, find: Find) -> Measured | None:
+        first = self._landmarker.read(picture, region_of_detection(find.box, find.points))
+        # The mesh tells better than the detector's box where the face is: a second look is framed as in training.
+        reading = self._landmarker.read(picture, region_of_mesh(first.mesh))
+        gap = disagreement(reading, find)
+        if reading.presence < self.minimum_presence or not gap < DISAGREEMENT_LIMIT:
+            return None
+        return Measured(find, reading, find.score - gap)
+
+
+def disagreement(reading: MeshReading, find: Find) -> float:
+    """Mean distance between the five points of mesh and detector, in eye distances."""
+    gaps = five_points(reading.mesh) - find.points
+    return float(np.hypot(gaps[:, 0], gaps[:, 1]).mean()) / max(eye_distance(reading.mesh), 1e-6)
+
+
+def _finds(found: Detections) -> list[Find]:
+    return [Find(box, float(score), points) for box, score, points in zip(*found, strict=True)]

@@ -1,0 +1,1 @@
+"""Finding faces: detectors, and the search that runs them on whole pictures."""

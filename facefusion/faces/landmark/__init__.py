@@ -1,0 +1,1 @@
+"""Reading the dense mesh of a face."""

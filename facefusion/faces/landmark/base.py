@@ -1,0 +1,39 @@
+"""What a landmarker is, and where it looks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from facefusion.core.values import Box, Landmarks5, Landmarks478, Picture
+from facefusion.faces.landmark.points import EYE_CORNER_LEFT, EYE_CORNER_RIGHT, FACE_POINTS
+from facefusion.vision.geometry import SquareRegion, angle_between, square_around
+
+EXPANSION = 1.5
+"""Side of the region a landmarker looks at over the longer side of the face."""
+
+
+class MeshReading(NamedTuple):
+    """A mesh in frame coordinates and the probability, 0..1, that a face lies under it."""
+
+    mesh: Landmarks478
+    presence: float
+
+
+class FaceLandmarker(Protocol):
+    """Reads the mesh of one face. Thread-safe as long as the picture is."""
+
+    def read(self, picture: Picture, region: SquareRegion) -> MeshReading:
+        """Read the mesh of the face that fills about two thirds of ``region``, its eyes level there."""
+
+
+def region_of_detection(box: Box, points: Landmarks5) -> SquareRegion:
+    """Where to look for the mesh of a face just detected."""
+    left, top, right, bottom = (float(edge) for edge in box)
+    side = max(right - left, bottom - top) * EXPANSION
+    return SquareRegion((left + right) / 2, (top + bottom) / 2, side, angle_between(points[0], points[1]))
+
+
+def region_of_mesh(mesh: Landmarks478) -> SquareRegion:
+    """Where to look for the mesh of a face whose mesh is roughly known: from a first pass, or the frame before."""
+    angle = angle_between(mesh[EYE_CORNER_LEFT], mesh[EYE_CORNER_RIGHT])
+    return square_around(mesh[:FACE_POINTS, :2], angle, EXPANSION)

@@ -1,0 +1,37 @@
+"""The MediaPipe face mesh with attention: 478 points in space and a presence.
+
+I. Grishchenko et al., "Attention Mesh: High-fidelity Face Mesh Prediction in Real-time", 2020.
+"""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from facefusion.catalogue.card import ModelCard
+from facefusion.core.graph import GraphRunner
+from facefusion.core.values import Picture, Size
+from facefusion.faces.landmark.base import MeshReading
+from facefusion.faces.numbers import number
+from facefusion.vision.geometry import SquareRegion, invert, transform_mesh
+
+INPUT_SIDE = 192
+HALF_PIXEL = np.array((0.5, 0.5, 0.0), np.float32)
+
+
+class FaceMesh:
+    """Runs the graph ``input`` (1, 192, 192, 3) RGB 0..1 -> ``landmarks`` (1, 478, 3), ``presence`` (1, 1)."""
+
+    def __init__(self, card: ModelCard, graph: GraphRunner) -> None:
+        self._graph = graph
+        self._side = int(number(card, "input_size", INPUT_SIDE))
+
+    def read(self, picture: Picture, region: SquareRegion) -> MeshReading:
+        """See :class:`~facefusion.faces.landmark.base.FaceLandmarker`."""
+        frame_to_crop = region.to_crop(self._side)
+        crop = picture.warp(frame_to_crop, Size(self._side, self._side))
+        tensor = np.multiply(cv2.cvtColor(crop, cv2.COLOR_BGR2RGB), np.float32(1 / 255), dtype=np.float32)[None]
+        outputs = self._graph.run({"input": tensor})
+        # The network counts from the crop's edge: the middle of the first pixel is at 0.5.
+        mesh = transform_mesh(invert(frame_to_crop), outputs["landmarks"][0] - HALF_PIXEL)
+        return MeshReading(mesh, float(outputs["presence"][0, 0]))

@@ -1,0 +1,46 @@
+"""Which points of the 478-point mesh are what.
+
+Numbers of the MediaPipe face mesh: 0..467 the face, 468..472 the iris of the eye on the image's left (middle first),
+473..477 the other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from facefusion.core.values import Landmarks5, Landmarks478
+
+FACE_POINTS = 468
+EYE_CORNER_LEFT = 33
+"""Outer corner of the eye on the image's left."""
+EYE_CORNER_RIGHT = 263
+FIVE = np.array((468, 473, 1, 61, 291))
+"""Irises, nose tip and mouth corners: a :data:`~facefusion.core.values.Landmarks5`."""
+
+SIXTY_EIGHT = np.array(
+    (
+        *(162, 234, 93, 58, 172, 136, 149, 148, 152, 377, 378, 365, 397, 288, 323, 454, 389),  # jaw
+        *(71, 63, 105, 66, 107, 336, 296, 334, 293, 301),  # brows
+        *(168, 197, 5, 4, 75, 97, 2, 326, 305),  # nose
+        *(33, 160, 158, 133, 153, 144, 362, 385, 387, 263, 373, 380),  # eyes
+        *(61, 39, 37, 0, 267, 269, 291, 405, 314, 17, 84, 181),  # outer lips
+        *(78, 82, 13, 312, 308, 317, 14, 87),  # inner lips
+    )
+)
+"""The 68 points of the iBUG 300-W scheme, in its order."""
+
+
+def five_points(mesh: Landmarks478) -> Landmarks5:
+    """Irises, nose tip and mouth corners of a mesh."""
+    return mesh[FIVE, :2]
+
+
+def sixty_eight_points(mesh: Landmarks478) -> npt.NDArray[np.float32]:
+    """The (68, 2) points that 68-point models expect."""
+    return mesh[SIXTY_EIGHT, :2]
+
+
+def eye_distance(mesh: Landmarks478) -> float:
+    """Distance between the outer eye corners, in pixels: the measure of a face's size."""
+    return float(np.hypot(*(mesh[EYE_CORNER_RIGHT, :2] - mesh[EYE_CORNER_LEFT, :2])))

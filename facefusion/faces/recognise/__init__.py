@@ -1,0 +1,1 @@
+"""Telling whose face it is."""

@@ -1,0 +1,14 @@
+"""The families of recognisers, one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from facefusion.catalogue.card import ModelCard
+from facefusion.core.graph import GraphRunner
+from facefusion.faces.recognise.base import FaceRecogniser
+from facefusion.faces.recognise.sface import SFace
+
+FACE_RECOGNISERS: Mapping[str, Callable[[ModelCard, GraphRunner], FaceRecogniser]] = {
+    "sface": SFace,
+}
