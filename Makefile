@@ -1,0 +1,35 @@
+# make run    sets up and swaps the demo's face; the last line printed is the result's path
+# make test   sets up and runs the tests
+# make check  sets up and runs the formatter, the linter, the type checker and the import contracts
+# make clean  removes what the above made, but for fetched models
+#
+# PYTHON names the interpreter to set up with (default: python3), VENV the environment's folder (default: .venv).
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test check setup setup-development clean
+
+run: setup
+	@mkdir -p output
+	@$(BIN)/python facefusion.py run -s assets/demo/source.jpg -t assets/demo/target.mp4 -o output/demo.mp4
+
+test: setup-development
+	@$(BIN)/python -m pytest $(ARGUMENTS)
+
+check: setup-development
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+setup:
+	@$(PYTHON) scripts/setup_environment.py --environment $(VENV)
+
+setup-development:
+	@$(PYTHON) scripts/setup_environment.py --environment $(VENV) --development
+
+clean:
+	rm -rf $(VENV) output/demo.mp4 .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find facefusion scripts tests -name __pycache__ -prune -exec rm -rf {} +
