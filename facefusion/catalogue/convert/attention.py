@@ -62,9 +62,7 @@ def landmarks_to_matrix(graph: GraphBuilder, landmarks: str, count: int, options
     points = graph.columns(graph.reshape(landmarks, (count, 3)), 0, 2)
     back = _rotation_back(graph, points, options)
     forth = graph.add("Transpose", back, perm=(1, 0))
-    turned = graph.add(
-        "MatMul", graph.add("Gather", points, graph.constant(options.subset, np.int64), axis=0), back
-    )
+    turned = graph.add("MatMul", graph.add("Gather", points, graph.constant(options.subset, np.int64), axis=0), back)
     highest = graph.add("ReduceMax", turned, axes=(0,), keepdims=1)
     lowest = graph.add("ReduceMin", turned, axes=(0,), keepdims=1)
     per_pixel = np.divide(options.scale, (options.width, options.height))
@@ -96,16 +94,14 @@ def transform_tensor(
 ) -> str:
     """Sample a window out of channels-first features; sizes are height and width.
 
-    The window's pixel centre (x + 0.5, y + 0.5) through the matrix is a place in the features, whose pixel centres lie at
-    halves as well; between them bilinear, outside zero.
+    The window's pixel centre (x + 0.5, y + 0.5) through the matrix is a place in the features, whose pixel centres lie
+    at halves as well; between them bilinear, outside zero.
     """
     rows, columns = np.mgrid[0 : window[0], 0 : window[1]]
     centres = np.stack([columns.ravel() + 0.5, rows.ravel() + 0.5, np.zeros(rows.size), np.ones(rows.size)], axis=1)
     placed = _mapped(graph, graph.constant(centres), matrix)
     # GridSample wants -1 at the outer edge of the first pixel and +1 at that of the last.
-    grid = graph.add(
-        "Sub", graph.add("Mul", placed, graph.constant([2 / size[1], 2 / size[0]])), graph.constant(1.0)
-    )
+    grid = graph.add("Sub", graph.add("Mul", placed, graph.constant([2 / size[1], 2 / size[0]])), graph.constant(1.0))
     return graph.add(
         "GridSample",
         features,
@@ -127,6 +123,6 @@ def transform_landmarks(graph: GraphBuilder, points: str, matrix: str, shape: tu
 
 
 def _mapped(graph: GraphBuilder, points: str, matrix: str) -> str:
-    """x and y of ``points`` (n, 4) through ``matrix`` (1, 4, 4)."""
+    """Points (n, 4) through ``matrix`` (1, 4, 4); of the result x and y."""
     transposed = graph.add("Transpose", graph.reshape(matrix, (4, 4)), perm=(1, 0))
     return graph.columns(graph.add("MatMul", points, transposed), 0, 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ class GraphBuilder:
         self._known: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         self._count = 0
 
-    def add(self, operator: str, *inputs: str, output: str | None = None, **attributes: object) -> str:
+    def add(self, operator: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:  # noqa: ANN401
         """Append a node with one output, and return that output's name."""
         name = output or self._next(operator.lower())
         self._nodes.append(helper.make_node(operator, list(inputs), [name], **attributes))
@@ -61,7 +61,10 @@ class GraphBuilder:
     def columns(self, value: str, start: int, stop: int) -> str:
         """Append a slice ``[..., start:stop]``."""
         return self.add(
-            "Slice", value, *(self.constant([bound], np.int64) for bound in (start, stop)), self.constant([-1], np.int64)
+            "Slice",
+            value,
+            *(self.constant([bound], np.int64) for bound in (start, stop)),
+            self.constant([-1], np.int64),
         )
 
     def model(self, inputs: Mapping[str, Dimensions], outputs: Mapping[str, Dimensions]) -> onnx.ModelProto:

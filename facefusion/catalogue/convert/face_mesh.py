@@ -42,9 +42,7 @@ def convert(data: bytes) -> onnx.ModelProto:
     outputs = tflite.lower(model, graph)
     _landmarks(graph, outputs, subsets)
     graph.add("Sigmoid", graph.reshape(outputs["conv_faceflag"], (1, 1)), output="presence")
-    return graph.model(
-        {"input": (1, _SIZE, _SIZE, 3)}, {"landmarks": (1, _BASE + 2 * _IRIS, 3), "presence": (1, 1)}
-    )
+    return graph.model({"input": (1, _SIZE, _SIZE, 3)}, {"landmarks": (1, _BASE + 2 * _IRIS, 3), "presence": (1, 1)})
 
 
 def _landmarks(graph: GraphBuilder, outputs: dict[str, str], subsets: list[tuple[int, ...]]) -> None:
@@ -54,9 +52,7 @@ def _landmarks(graph: GraphBuilder, outputs: dict[str, str], subsets: list[tuple
         refined = graph.reshape(outputs[part], (len(subset), 2))
         places = np.stack(np.broadcast_arrays(np.reshape(subset, (-1, 1)), [0, 1]), axis=-1)
         mesh = graph.add("ScatterND", mesh, graph.constant(places, np.int64), refined)
-    irises = [
-        _iris(graph, base, outputs[iris], subset) for iris, subset in zip(_IRISES, subsets[1:], strict=True)
-    ]
+    irises = [_iris(graph, base, outputs[iris], subset) for iris, subset in zip(_IRISES, subsets[1:], strict=True)]
     graph.add(
         "Unsqueeze", graph.add("Concat", mesh, *irises, axis=0), graph.constant([0], np.int64), output="landmarks"
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -110,7 +111,9 @@ class _Lowering:
 
     def _in_layout(self, tensor: int, *, channels_first: bool) -> str:
         if self.is_constant(tensor):
-            return self.graph.weight(_turned_constant(self.constant(tensor)) if channels_first else self.constant(tensor))
+            return self.graph.weight(
+                _turned_constant(self.constant(tensor)) if channels_first else self.constant(tensor)
+            )
         value = self._values[tensor]
         if value.channels_first == channels_first:
             return value.name
@@ -129,7 +132,7 @@ class _Lowering:
             return self.graph.add("Clip", value, self.graph.constant(0.0), self.graph.constant(6.0))
         raise ModelError(f"{operator.code} of the TFLite model has an activation that is not supported: {activation}")
 
-    def window(self, operator: Operator, kernel: tuple[int, int]) -> dict[str, object]:
+    def window(self, operator: Operator, kernel: tuple[int, int]) -> dict[str, Any]:
         """Attributes of a sliding window over the operator's first input; ``kernel`` is height and width."""
         options = operator.options
         strides = (options["StrideH"], options["StrideW"])
@@ -139,7 +142,7 @@ class _Lowering:
             sizes = self.shape(operator.inputs[0])[1:3]
             pads = [same_padding(*axis) for axis in zip(sizes, kernel, strides, dilations, strict=True)]
         (top, bottom), (left, right) = pads
-        attributes: dict[str, object] = {
+        attributes: dict[str, Any] = {
             "kernel_shape": kernel,
             "strides": strides,
             "pads": (top, left, bottom, right),
@@ -184,7 +187,7 @@ def _depthwise(lowering: _Lowering, operator: Operator) -> None:
     _convolution(lowering, operator, depthwise=True)
 
 
-def _pool(kind: str, **attributes: object) -> Callable[[_Lowering, Operator], None]:
+def _pool(kind: str, **attributes: Any) -> Callable[[_Lowering, Operator], None]:
     def lowered(lowering: _Lowering, operator: Operator) -> None:
         window = lowering.window(operator, (operator.options["FilterHeight"], operator.options["FilterWidth"]))
         value = lowering.graph.add(kind, lowering.channels_first(operator.inputs[0]), **window, **attributes)
@@ -224,9 +227,7 @@ def _reshape(lowering: _Lowering, operator: Operator) -> None:
 
 
 def _concatenation(lowering: _Lowering, operator: Operator) -> None:
-    value = lowering.graph.add(
-        "Concat", *(lowering.plain(i) for i in operator.inputs), axis=operator.options["Axis"]
-    )
+    value = lowering.graph.add("Concat", *(lowering.plain(i) for i in operator.inputs), axis=operator.options["Axis"])
     lowering.put(operator.outputs[0], lowering.activated(value, operator))
 
 
