@@ -30,6 +30,14 @@ SIXTY_EIGHT = np.array(
 )
 """The 68 points of the iBUG 300-W scheme, in its order."""
 
+FACE_OVAL = np.array(
+    (
+        *(10, 338, 297, 332, 284, 251, 389, 356, 454, 323, 361, 288, 397, 365, 379, 378, 400, 377),
+        *(152, 148, 176, 149, 150, 136, 172, 58, 132, 93, 234, 127, 162, 21, 54, 103, 67, 109),
+    )
+)
+"""The outline of the face, from the top of the forehead clockwise in the image."""
+
 
 def five_points(mesh: Landmarks478) -> Landmarks5:
     """Irises, nose tip and mouth corners of a mesh."""
