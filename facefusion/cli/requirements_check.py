@@ -1,0 +1,57 @@
+"""Look for the packages that nothing works without, before anything imports them.
+
+Imports the standard library and the errors only, so it can run, and speak clearly, where the rest cannot.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib import import_module, metadata
+from importlib.util import find_spec
+
+from facefusion.core.errors import SetupError
+
+REQUIRED_MODULES = ("av", "cv2", "numpy", "onnx", "onnxruntime", "PIL", "psutil", "tqdm")
+
+_MISSING_LIBRARY = re.compile(r"(lib[\w.+-]+\.so[\w.]*): cannot open shared object file")
+
+
+def check_requirements() -> None:
+    """Make sure that every package is installed and that OpenCV, the only one to need more of the system, loads.
+
+    Raises:
+        SetupError: one is missing or does not load; the message ends with the command that mends it.
+    """
+    missing = [name for name in REQUIRED_MODULES if find_spec(name) is None]
+    if missing:
+        raise SetupError(
+            f"Packages are missing from {sys.prefix}: {', '.join(missing)}",
+            f"Run: {sys.executable} -m pip install -r requirements.txt",
+        )
+    try:
+        import_module("cv2")
+    except ImportError as error:
+        raise opencv_error(error, opencv_version()) from error
+
+
+def opencv_version() -> str | None:
+    """Version of the installed opencv-python; none where another package brings ``cv2``."""
+    try:
+        return metadata.version("opencv-python")
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def opencv_error(error: ImportError, version: str | None) -> SetupError:
+    """The error to show for a failed import of OpenCV, with the command that mends it.
+
+    Args:
+        error: what the import raised.
+        version: of opencv-python, so that the build without windows is laid over it in the same version.
+    """
+    package = f"opencv-python-headless=={version}" if version else "opencv-python-headless"
+    command = f"{sys.executable} -m pip install --no-deps --force-reinstall {package}"
+    if library := _MISSING_LIBRARY.search(str(error)):
+        return SetupError(f"OpenCV needs {library.group(1)}, which this system lacks", f"Run: {command}")
+    return SetupError(f"OpenCV cannot be loaded: {error}", f"Run: {command}")
