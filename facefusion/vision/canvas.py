@@ -1,0 +1,113 @@
+"""The planes of a picture, written to only where a mask says so, and restorable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol, cast
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from facefusion.core.values import Affine, Mask, Region
+from facefusion.vision.colour import Plane
+from facefusion.vision.geometry import scale_of
+from facefusion.vision.warp import Samples, image_of, span, spread, spread_mask
+
+TRIM_BLOCK = 16
+"""A patch is cut out of its crop in multiples of this, so that averaging by 2, 4, ... stays in the quick case."""
+
+
+class PlaneStore(Protocol):
+    """Where the planes live: arrays of our own, or a decoder's buffers."""
+
+    def planes(self) -> tuple[Plane, ...]:
+        """The planes, to read."""
+
+    def writable_planes(self) -> tuple[Plane, ...]:
+        """The planes, to write; from the first call on, :meth:`planes` gives these. Views got before are void."""
+
+
+class ArrayStore:
+    """Planes in arrays; those that are marked read-only are copied before the first write."""
+
+    def __init__(self, planes: Iterable[Plane]) -> None:
+        self._planes = tuple(planes)
+
+    def planes(self) -> tuple[Plane, ...]:
+        """The planes, to read."""
+        return self._planes
+
+    def writable_planes(self) -> tuple[Plane, ...]:
+        """The planes, copied where they were read-only."""
+        if not all(plane.flags.writeable for plane in self._planes):
+            self._planes = tuple(plane if plane.flags.writeable else plane.copy() for plane in self._planes)
+        return self._planes
+
+
+class Canvas:
+    """Blends patches into planes and remembers what they covered."""
+
+    def __init__(self, store: PlaneStore) -> None:
+        self.store = store
+        self._covered: list[tuple[int, Region, Plane]] = []
+
+    @property
+    def planes(self) -> tuple[Plane, ...]:
+        """The planes as they are now; do not keep them over a :meth:`blend`."""
+        return self.store.planes()
+
+    def blend(self, index: int, values: Samples, mask: Mask, crop_to_plane: Affine) -> None:
+        """Lay ``values``, codes in crop coordinates, over plane ``index`` where ``mask`` is above zero."""
+        height, width = self.planes[index].shape[:2]
+        region = _clip(image_of(crop_to_plane, _with_border(mask, crop_to_plane)), width, height)
+        if region is None:
+            return
+        weight = spread_mask(mask, crop_to_plane, region)
+        if not cv2.hasNonZero(weight):
+            return
+        laid = spread(values, crop_to_plane, region)
+        area = np.s_[region.top : region.bottom, region.left : region.right]
+        target = self.store.writable_planes()[index][area]
+        self._covered.append((index, region, target.copy()))
+        target[...] = _mix(target, laid, weight)
+
+    def rollback(self) -> None:
+        """Restore every pixel that :meth:`blend` has written."""
+        while self._covered:
+            index, region, before = self._covered.pop()
+            self.store.writable_planes()[index][region.top : region.bottom, region.left : region.right] = before
+
+
+def trim(mask: Mask) -> Region | None:
+    """The part of a crop that its mask reaches, with a margin for interpolation; none where the mask is all zero."""
+    left, top, across, down = cv2.boundingRect(cv2.compare(mask, 0.0, cv2.CMP_GT))  # type: ignore[call-overload]
+    if not across:
+        return None
+    height, width = mask.shape
+    left, right = span(left - TRIM_BLOCK, left + across + TRIM_BLOCK, width, TRIM_BLOCK)
+    top, bottom = span(top - TRIM_BLOCK, top + down + TRIM_BLOCK, height, TRIM_BLOCK)
+    return Region(left, top, right, bottom)
+
+
+def _with_border(mask: Mask, crop_to_plane: Affine) -> Region:
+    """The crop and what interpolation reaches around it: a pixel, or the pixels averaged into one."""
+    reach = 1 + round(1.0 / scale_of(crop_to_plane))
+    height, width = mask.shape
+    return Region(-reach, -reach, width + reach, height + reach)
+
+
+def _clip(region: Region, width: int, height: int) -> Region | None:
+    left, top = max(region.left, 0), max(region.top, 0)
+    right, bottom = min(region.right, width), min(region.bottom, height)
+    return Region(left, top, right, bottom) if left < right and top < bottom else None
+
+
+def _mix(before: Plane, laid: Samples, weight: npt.NDArray[np.float32]) -> Plane:
+    """Weighted mean, rounded; exactly ``before`` where the weight is zero."""
+    if before.dtype == np.uint8 and laid.dtype == np.uint8:
+        return cast("Plane", cv2.blendLinear(laid, before, weight, np.float32(1.0) - weight))
+    old = before.astype(np.float32)
+    share = weight if old.ndim == 2 else weight[..., None]
+    mixed = np.rint(old + (laid.astype(np.float32) - old) * share)
+    return mixed.astype(np.uint8) if before.dtype == np.uint8 else mixed.astype(np.uint16)

@@ -1,0 +1,242 @@
+"""Pictures in their own pixel format: planar YUV or grey, and interleaved BGR.
+
+Both implement :class:`facefusion.core.values.Picture`. Only the region that is asked for is ever converted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Self, TypeVar, cast
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from facefusion.core.values import Affine, Mask, Pixels, Region, Size
+from facefusion.vision.canvas import ArrayStore, Canvas, PlaneStore, trim
+from facefusion.vision.colour import Coding, Plane, as_pixels, bgr_to_planes, planes_to_bgr
+from facefusion.vision.geometry import compose, invert
+from facefusion.vision.warp import sample, spread
+
+ArrayT = TypeVar("ArrayT", bound=Pixels)
+
+SIXTEEN_BIT_STEP = 257.0
+"""Codes of 16 bits per level of 0..255."""
+
+
+class Siting(Enum):
+    """Where chroma samples lie between the luma samples they stand for; the value is the share of the gap (x, y)."""
+
+    LEFT = (0.0, 0.5)
+    """MPEG-2, H.264 and later, where nothing else is said."""
+    CENTRE = (0.5, 0.5)
+    """JPEG and MPEG-1."""
+    TOP_LEFT = (0.0, 0.0)
+    """Ultra HD Blu-ray."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the planes of a YUV picture fit together."""
+
+    coding: Coding
+    step_x: int = 1
+    """Luma columns per chroma column."""
+    step_y: int = 1
+    """Luma rows per chroma row."""
+    siting: Siting = Siting.LEFT
+
+    def plane_size(self, index: int, size: Size) -> Size:
+        """Size of plane ``index`` of a picture of ``size``; a last odd column or row has chroma of its own."""
+        return size if index == 0 else Size(-(-size.width // self.step_x), -(-size.height // self.step_y))
+
+    def to_plane(self, index: int) -> Affine:
+        """The map from the picture's pixels to those of plane ``index``."""
+        if index == 0:
+            return np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+        x, y = self.siting.value
+        return np.array(
+            [
+                [1.0 / self.step_x, 0.0, -x * (self.step_x - 1) / self.step_x],
+                [0.0, 1.0 / self.step_y, -y * (self.step_y - 1) / self.step_y],
+            ]
+        )
+
+
+class YuvPicture:
+    """Planar YUV of any subsampling, or grey: one plane."""
+
+    def __init__(self, planes: Sequence[Plane] | PlaneStore, layout: Layout) -> None:
+        """Make a picture over planes.
+
+        Args:
+            planes: Y, U, V or Y alone, ``uint8`` or little-endian ``uint16``; read-only arrays are copied when first
+                written to, writable ones are written in place. Or a store that holds them.
+            layout: how they fit together.
+        """
+        self.layout = layout
+        self._canvas = Canvas(ArrayStore(planes) if isinstance(planes, Sequence) else planes)
+        height, width = self._canvas.planes[0].shape
+        self._size = Size(width, height)
+
+    @property
+    def size(self) -> Size:
+        """Size in pixels."""
+        return self._size
+
+    @property
+    def bit_depth(self) -> int:
+        """Bits per component."""
+        return self.layout.coding.bit_depth
+
+    @property
+    def grey(self) -> bool:
+        """There is luma only."""
+        return len(self._canvas.planes) == 1
+
+    @property
+    def store(self) -> PlaneStore:
+        """What holds the planes, for whoever writes the picture out."""
+        return self._canvas.store
+
+    @property
+    def planes(self) -> tuple[Plane, ...]:
+        """The planes as they are now, to read; void after the next paste."""
+        return self._canvas.planes
+
+    def warp(self, frame_to_crop: Affine, size: Size, *, as_float: bool = False) -> Pixels:
+        """Sample a crop; each plane is warped by itself and the crop converted."""
+        crops = [
+            sample(plane, compose(frame_to_crop, invert(self.layout.to_plane(index))), size)
+            for index, plane in enumerate(self.planes)
+        ]
+        return planes_to_bgr(crops, self.layout.coding, as_float=as_float)
+
+    def thumbnail(self, size: Size) -> npt.NDArray[np.uint8]:
+        """The whole picture at ``size``. Chroma siting is left aside: it is below half a pixel of a smaller picture."""
+        small = [_resize(plane, size) for plane in self.planes]
+        return cast("npt.NDArray[np.uint8]", planes_to_bgr(small, self.layout.coding))
+
+    def to_bgr(self, *, as_float: bool = False) -> Pixels:
+        """The whole picture in BGR."""
+        return self.warp(self.layout.to_plane(0), self._size, as_float=as_float)
+
+    def paste(self, crop: Pixels, mask: Mask, frame_to_crop: Affine) -> None:
+        """Blend a crop back where ``mask`` is above zero; chroma takes the mask averaged over what it stands for."""
+        region = trim(mask)
+        if region is None:
+            return
+        mask, crop_to_frame = _cut(mask, region), _from_region(frame_to_crop, region)
+        patches = bgr_to_planes(_cut(crop, region), self.layout.coding, grey=self.grey)
+        for index, patch in enumerate(patches):
+            self._canvas.blend(index, patch, mask, compose(self.layout.to_plane(index), crop_to_frame))
+
+    def replaced_by(self, pixels: Pixels) -> YuvPicture:
+        """A new picture of the same format; ``pixels`` may have any size."""
+        height, width = pixels.shape[:2]
+        planes = []
+        for index, plane in enumerate(bgr_to_planes(pixels, self.layout.coding, grey=self.grey)):
+            size = self.layout.plane_size(index, Size(width, height))
+            if size == (width, height):
+                planes.append(plane)
+            else:
+                planes.append(spread(plane, self.layout.to_plane(index), Region(0, 0, size.width, size.height)))
+        return YuvPicture(planes, self.layout)
+
+    def rollback(self) -> None:
+        """Undo every paste."""
+        self._canvas.rollback()
+
+
+class BgrPicture:
+    """Interleaved BGR of 8 or 16 bits, with an alpha channel kept aside untouched."""
+
+    def __init__(self, pixels: Plane, alpha: Plane | None = None) -> None:
+        """Make a picture over pixels.
+
+        Args:
+            pixels: height x width x 3, BGR, ``uint8`` or ``uint16``; copied when first written to if read-only.
+            alpha: height x width of the same type.
+        """
+        self._canvas = Canvas(ArrayStore((pixels,)))
+        self.alpha = alpha
+        height, width = pixels.shape[:2]
+        self._size = Size(width, height)
+
+    @property
+    def size(self) -> Size:
+        """Size in pixels."""
+        return self._size
+
+    @property
+    def bit_depth(self) -> int:
+        """Bits per component, 8 or 16."""
+        return 8 if self.pixels.dtype == np.uint8 else 16
+
+    @property
+    def pixels(self) -> Plane:
+        """The pixels as they are now, to read."""
+        return self._canvas.planes[0]
+
+    def warp(self, frame_to_crop: Affine, size: Size, *, as_float: bool = False) -> Pixels:
+        """Sample a crop."""
+        return _to_levels(sample(self.pixels, frame_to_crop, size), as_float=as_float)
+
+    def thumbnail(self, size: Size) -> npt.NDArray[np.uint8]:
+        """The whole picture at ``size``."""
+        return cast("npt.NDArray[np.uint8]", _to_levels(_resize(self.pixels, size), as_float=False))
+
+    def to_bgr(self, *, as_float: bool = False) -> Pixels:
+        """A copy of the pixels."""
+        return _to_levels(self.pixels.copy(), as_float=as_float)
+
+    def paste(self, crop: Pixels, mask: Mask, frame_to_crop: Affine) -> None:
+        """Blend a crop back where ``mask`` is above zero."""
+        region = trim(mask)
+        if region is None:
+            return
+        patch = self._from_levels(_cut(crop, region))
+        self._canvas.blend(0, patch, _cut(mask, region), _from_region(frame_to_crop, region))
+
+    def replaced_by(self, pixels: Pixels) -> Self:
+        """A new picture of the same depth; alpha is resized with it."""
+        height, width = pixels.shape[:2]
+        alpha = self.alpha
+        if alpha is not None and alpha.shape != (height, width):
+            alpha = _resize(alpha, Size(width, height))
+        return type(self)(self._from_levels(pixels), alpha)
+
+    def rollback(self) -> None:
+        """Undo every paste."""
+        self._canvas.rollback()
+
+    def _from_levels(self, levels: Pixels) -> Plane:
+        if self.bit_depth == 16:
+            codes = np.clip(levels.astype(np.float32), 0.0, 255.0) * np.float32(SIXTEEN_BIT_STEP)
+            return np.rint(codes).astype(np.uint16)
+        if levels.dtype == np.uint8:
+            return cast("Plane", levels)
+        return cast("Plane", np.rint(np.clip(levels, 0.0, 255.0)).astype(np.uint8))
+
+
+def _to_levels(codes: Plane, *, as_float: bool) -> Pixels:
+    if codes.dtype == np.uint8:
+        return codes.astype(np.float32) if as_float else cast("Pixels", codes)
+    return as_pixels(codes.astype(np.float32) / np.float32(SIXTEEN_BIT_STEP), as_float=as_float)
+
+
+def _resize(plane: Plane, size: Size) -> Plane:
+    height, width = plane.shape[:2]
+    shrinks = size.width < width or size.height < height
+    return cast("Plane", cv2.resize(plane, size, interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR))
+
+
+def _cut(array: ArrayT, region: Region) -> ArrayT:
+    return cast("ArrayT", array[region.top : region.bottom, region.left : region.right])
+
+
+def _from_region(frame_to_crop: Affine, region: Region) -> Affine:
+    """The map from a region of the crop to the frame."""
+    return compose(invert(frame_to_crop), np.array([[1.0, 0.0, region.left], [0.0, 1.0, region.top]]))
