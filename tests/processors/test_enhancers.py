@@ -1,0 +1,62 @@
+"""The face and the frame enhancer on pictures whose right answer is known."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+
+from facefusion.core.values import Size
+from facefusion.processors.face_enhancer.processor import FaceEnhancer
+from facefusion.processors.frame_enhancer.processor import FrameEnhancer
+from facefusion.processors.super_resolution import SuperResolution
+from facefusion.vision.picture import BgrPicture
+from tests.processors.fakes import NearestEnlarger, enlarger_card, noise, oval_face
+
+
+def network(scale: int = 2) -> SuperResolution:
+    return SuperResolution(enlarger_card(scale, 7, 0, 64), NearestEnlarger(scale, 7))
+
+
+@pytest.mark.parametrize("blend", [0.0, 0.5, 1.0])
+def test_frame_enhancer_mixes_with_a_plain_enlargement(blend: float) -> None:
+    pixels = noise(20, 30)
+    enhanced = FrameEnhancer(network(), blend).process(BgrPicture(pixels), (), None)
+    assert enhanced.size == Size(60, 40)
+    nearest = pixels.repeat(2, axis=0).repeat(2, axis=1).astype(float)
+    cubic = cv2.resize(pixels, (60, 40), interpolation=cv2.INTER_CUBIC).astype(float)
+    assert np.abs(enhanced.to_bgr() - (blend * nearest + (1 - blend) * cubic)).max() <= 0.51
+
+
+def test_face_enhancer_leaves_everything_outside_the_crop_as_it_was() -> None:
+    pixels = noise(200, 300)
+    picture = BgrPicture(pixels.copy())
+    FaceEnhancer(network(), 1.0).process(picture, (oval_face(100, 90, 30),), None)
+    after = picture.to_bgr()
+    side = 2.4 * 30 * 1.4
+    inside = np.zeros((200, 300), bool)
+    inside[int(90 - side / 2) - 1 : int(90 + side / 2) + 2, int(100 - side / 2) - 1 : int(100 + side / 2) + 2] = True
+    np.testing.assert_array_equal(after[~inside], pixels[~inside])
+
+
+def test_face_enhancer_puts_the_face_back_where_it_was() -> None:
+    """A network that only repeats pixels must give back a smooth picture, not a shifted one."""
+    ramp = np.linspace(0, 255, 300)[None, :, None] * np.ones((200, 1, 3))
+    pixels = np.rint(ramp).astype(np.uint8)
+    picture = BgrPicture(pixels.copy())
+    FaceEnhancer(network(), 1.0).process(picture, (oval_face(150, 100, 40),), None)
+    assert np.abs(picture.to_bgr().astype(int) - pixels).max() <= 1
+
+
+def test_face_enhancer_without_blend_changes_nothing() -> None:
+    pixels = noise(120, 120)
+    picture = BgrPicture(pixels.copy())
+    FaceEnhancer(network(), 0.0).process(picture, (oval_face(60, 60, 25),), None)
+    np.testing.assert_array_equal(picture.to_bgr(), pixels)
+
+
+def test_a_large_face_is_not_sampled_more_coarsely_than_the_frame() -> None:
+    runner = NearestEnlarger(2, 7)
+    enhancer = FaceEnhancer(SuperResolution(enlarger_card(2, 7, 0, 4096), runner), 1.0)
+    enhancer.process(BgrPicture(noise(500, 500)), (oval_face(250, 250, 100),), None)
+    assert runner.shapes == [(1, 3, 336 + 14, 336 + 14)]

@@ -1,0 +1,52 @@
+"""Tiles must not show, whatever their size."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from facefusion.core.values import Size
+from facefusion.processors.super_resolution import SuperResolution
+from facefusion.vision.tiles import tiles
+from tests.processors.fakes import NearestEnlarger, enlarger_card, noise
+
+
+@given(width=st.integers(1, 90), height=st.integers(1, 90), side=st.integers(1, 40))
+def test_tiles_cover_every_pixel_exactly_once(width: int, height: int, side: int) -> None:
+    covered = np.zeros((height, width), int)
+    for left, top, right, bottom in tiles(Size(width, height), side):
+        assert 0 < right - left <= side
+        assert 0 < bottom - top <= side
+        covered[top:bottom, left:right] += 1
+    assert (covered == 1).all()
+
+
+@pytest.mark.parametrize("consumed", [0, 7])
+@pytest.mark.parametrize("margin", [0, 5])
+@pytest.mark.parametrize("tile", [1, 16, 23, 1000])
+def test_enlarging_by_tiles_equals_enlarging_the_whole(consumed: int, margin: int, tile: int) -> None:
+    picture = noise(37, 52)
+    network = SuperResolution(enlarger_card(2, consumed, margin, tile), NearestEnlarger(2, consumed))
+    expected = picture.repeat(2, axis=0).repeat(2, axis=1).astype(np.float32)
+    np.testing.assert_allclose(network.enlarge(picture), expected, atol=1e-4)
+
+
+def test_the_network_sees_rgb_between_0_and_1() -> None:
+    seen: list[np.ndarray] = []
+
+    class Probe(NearestEnlarger):
+        def run(self, inputs):  # type: ignore[no-untyped-def]
+            seen.append(inputs["input"])
+            return super().run(inputs)
+
+    picture = np.full((4, 4, 3), (255, 51, 0), np.uint8)
+    SuperResolution(enlarger_card(2, 0, 0, 8), Probe(2, 0)).enlarge(picture)
+    np.testing.assert_allclose(seen[0][0, :, 0, 0], (0.0, 0.2, 1.0), atol=1e-6)
+    assert seen[0].dtype == np.float32
+
+
+def test_a_sized_picture_is_announced() -> None:
+    network = SuperResolution(enlarger_card(4, 0, 0, 8), NearestEnlarger(4, 0))
+    assert network.output_size(Size(3, 5)) == Size(12, 20)
