@@ -37,7 +37,7 @@ def test_the_network_sees_rgb_between_0_and_1() -> None:
     seen: list[np.ndarray] = []
 
     class Probe(NearestEnlarger):
-        def run(self, inputs):  # type: ignore[no-untyped-def]
+        def run(self, inputs):
             seen.append(inputs["input"])
             return super().run(inputs)
 
