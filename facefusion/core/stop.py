@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import threading
-
 from facefusion.core.errors import Stopped
 
 
 class StopToken:
-    """Carries a request to stop from whoever asks (a signal, a cancelled job) to whoever works. Thread-safe."""
+    """Carries a request to stop from whoever asks (a signal, a cancelled job) to whoever works.
+
+    Thread-safe, and safe to use in a signal handler: it takes no lock, since a handler may interrupt the very thread
+    that holds it.
+    """
 
     def __init__(self) -> None:
-        self._event = threading.Event()
+        self._requested = False
         self._reason = ""
 
     def request(self, reason: str) -> None:
         """Ask the work to stop. ``reason`` is shown to the user; the first one counts."""
-        if not self._event.is_set():
+        if not self._requested:
             self._reason = reason
-            self._event.set()
+            self._requested = True
 
     @property
     def requested(self) -> bool:
         """Whether a stop was asked for."""
-        return self._event.is_set()
+        return self._requested
 
     @property
     def reason(self) -> str:
@@ -36,9 +38,5 @@ class StopToken:
         Raises:
             Stopped: a stop was asked for.
         """
-        if self._event.is_set():
+        if self._requested:
             raise Stopped(self._reason)
-
-    def wait(self, seconds: float) -> bool:
-        """Sleep for ``seconds``, less when a stop is asked for meanwhile; whether one was."""
-        return self._event.wait(seconds)

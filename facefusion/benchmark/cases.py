@@ -1,0 +1,40 @@
+"""The sample clips."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import facefusion
+from facefusion.core.errors import SetupError
+
+ASSETS = Path(facefusion.__file__).resolve().parents[1] / "assets" / "benchmark"
+SOURCE_NAME = "source.jpg"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One clip to run."""
+
+    resolution: str
+    """Name of its height: ``720p``."""
+    source: Path
+    target: Path
+
+
+def find_cases(resolutions: Sequence[str], folder: Path = ASSETS) -> tuple[Case, ...]:
+    """The clips of the given resolutions, each once, in the order given.
+
+    Raises:
+        SetupError: a file is not there.
+    """
+    source = folder / SOURCE_NAME
+    cases = tuple(Case(name, source, folder / f"target-{name}.mp4") for name in dict.fromkeys(resolutions))
+    for path in (source, *(case.target for case in cases)):
+        if not path.is_file():
+            raise SetupError(
+                f"the benchmark's file {path} is not there",
+                "Make it with: python scripts/make_assets.py --only benchmark",
+            )
+    return cases

@@ -1,0 +1,82 @@
+"""The benchmark's table for people, and its record for comparison."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from facefusion.benchmark.measure import CaseResult
+from facefusion.core.errors import OutputError
+
+HEADINGS = ("target", "cycles", "average s", "fastest s", "slowest s", "frames/s", "peak MiB")
+NAME_COLUMNS = 1
+"""Columns that are aligned to the left; numbers stand to the right."""
+
+
+def table(results: Sequence[CaseResult]) -> str:
+    """One row per clip, and the busy seconds of its stages below."""
+    rows = [
+        (
+            result.case.target.name,
+            str(len(result.cycles)),
+            f"{result.average:.2f}",
+            f"{min(result.seconds):.2f}",
+            f"{max(result.seconds):.2f}",
+            f"{result.frames_per_second:.2f}",
+            f"{result.peak_memory / 2**20:.0f}",
+        )
+        for result in results
+    ]
+    lines = _grid([HEADINGS, *rows])
+    for result in results:
+        if result.stages:
+            stages = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in result.stages.items())
+            lines.append(f"{result.case.resolution} by stage: {stages}")
+    return "\n".join(lines) + "\n"
+
+
+def record(result: CaseResult, machine: Mapping[str, object], mode: str, moment: datetime) -> dict[str, object]:
+    """What is kept of one clip's measurement, ready for JSON."""
+    last = result.cycles[-1].report
+    return {
+        "time": moment.isoformat(timespec="seconds"),
+        "resolution": result.case.resolution,
+        "mode": mode,
+        "seconds": [round(seconds, 4) for seconds in result.seconds],
+        "frames": last.frames,
+        "frames_per_second": round(result.frames_per_second, 3),
+        "stages": {name: round(seconds, 4) for name, seconds in result.stages.items()},
+        "peak_memory_bytes": result.peak_memory,
+        "models": dict(last.models),
+        "machine": dict(machine),
+    }
+
+
+def append_records(path: Path, records: Sequence[Mapping[str, object]]) -> None:
+    """Add each record as one line of JSON to a file, which is made where it is not there.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.writelines(f"{json.dumps(entry)}\n" for entry in records)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(
+            f"cannot write the benchmark's record {path}: {reason}", "Choose another --benchmark-record-path."
+        ) from error
+
+
+def _grid(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if column < NAME_COLUMNS else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    return [lines[0], "-" * len(lines[0]), *lines[1:]]

@@ -1,0 +1,41 @@
+"""What the command line needs of the program. :mod:`facefusion.app` is it; tests hand in one of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Protocol, cast
+
+from facefusion.config.state import Snapshot
+from facefusion.core.report import RunReport
+from facefusion.core.stop import StopToken
+from facefusion.observability.events import EventSink
+
+
+class Application(Protocol):
+    """The composition root as the commands see it."""
+
+    def settings_groups(self) -> tuple[type, ...]:
+        """Every settings group of the program but the command line's own."""
+
+    def option_choices(self) -> Mapping[str, Callable[[], Sequence[str]]]:
+        """Allowed values of options whose group cannot know them, such as ``processors``, by the option's name."""
+
+    def execute(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> RunReport:
+        """Run one step.
+
+        Raises:
+            FaceFusionError: it failed; no output was left behind.
+            Stopped: ``stop`` was requested; no output was left behind.
+        """
+
+    def fetch_models(self, snapshot: Snapshot, events: EventSink, names: Sequence[str] | None) -> list[str]:
+        """Fetch and verify models, all embedded ones where no names are given, and return the names fetched."""
+
+    def release_models(self) -> None:
+        """Unload every model and forget what was kept from one step to the next."""
+
+
+def load_application() -> Application:
+    """The real program. Its heavy parts come in when they are used."""
+    return cast("Application", import_module("facefusion.app"))

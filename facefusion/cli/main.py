@@ -1,0 +1,81 @@
+"""The command line's entry: from words to an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from facefusion import __version__
+from facefusion.benchmark.settings import BenchmarkSettings
+from facefusion.cli.application import Application, load_application
+from facefusion.cli.command import Context
+from facefusion.cli.exit import conclude
+from facefusion.cli.parser import HelpRequested, Invocation, parse_command, split_command
+from facefusion.cli.signals import stop_on_signals
+from facefusion.cli.streams import Output
+from facefusion.config.schema import Schema
+from facefusion.config.settings import MiscSettings
+from facefusion.config.sources import merge
+from facefusion.config.state import StateManager
+from facefusion.core.stop import StopToken
+from facefusion.observability.log import LEVELS, set_up_logging
+from facefusion.observability.sinks import TerminalSink
+from facefusion.observability.terminal import Terminal
+
+
+def main(words: Sequence[str] | None = None, application: Application | None = None) -> int:
+    """Run one command line and return its exit code.
+
+    Args:
+        words: the arguments behind the program's name; those of the process where none are given.
+        application: the program behind the commands; the real one where none is given.
+    """
+    terminal = Terminal(sys.stderr)
+    output = Output(sys.stdout)
+    stop = StopToken()
+    set_up_logging("info", terminal)
+    try:
+        command, rest = split_command(sys.argv[1:] if words is None else words, __version__)
+        application = application or load_application()
+        schema = program_schema(application)
+        invocation = parse_command(command, rest, schema)
+        with stop_on_signals(stop):
+            return _execute(invocation, schema, application, terminal, output, stop)
+    except HelpRequested as request:
+        output.write(request.text)
+        return 0
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost loop
+        return conclude(error, terminal, stop)
+
+
+def program_schema(application: Application) -> Schema:
+    """All options of the program, the benchmark's among them."""
+    return Schema.of((*application.settings_groups(), BenchmarkSettings), application.option_choices())
+
+
+def _execute(
+    invocation: Invocation,
+    schema: Schema,
+    application: Application,
+    terminal: Terminal,
+    output: Output,
+    stop: StopToken,
+) -> int:
+    level = invocation.arguments.get("log_level", ("info",))[-1]
+    set_up_logging(level if level in LEVELS else "info", terminal)
+    merged = merge(schema, invocation.arguments, os.environ)
+    level = merged.snapshot.get(MiscSettings).log_level
+    set_up_logging(level, terminal)
+    for warning in merged.warnings:
+        terminal.line(f"warning: {warning}")
+    context = Context(
+        application=application,
+        state=StateManager(merged.snapshot),
+        words=invocation.words,
+        terminal=terminal,
+        write=output.write,
+        events=TerminalSink(terminal, level),
+        stop=stop,
+    )
+    return invocation.command.execute(context)

@@ -1,0 +1,205 @@
+"""Reads a command line. The flags are derived from the option declarations; values are left as words.
+
+What a value may be is checked where all sources of values meet, in :mod:`facefusion.config.sources`, so that a mistake
+reads the same wherever it was made.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Never
+
+from facefusion.cli.command import COMMANDS, Command, find_command
+from facefusion.config.legacy import LEGACY_COMMANDS, is_legacy_option
+from facefusion.config.render import help_text
+from facefusion.config.schema import OptionSpec, Schema, flag_of
+from facefusion.core.errors import UsageError
+
+PROGRAM = "facefusion"
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A command with what was written behind it."""
+
+    command: Command
+    arguments: dict[str, tuple[str, ...]]
+    """Words of each option given, by the option's name."""
+    words: tuple[str, ...]
+
+
+class HelpRequested(Exception):  # noqa: N818 - a request, not an error
+    """The text that the user asked for is to be shown instead of running anything."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> Never:
+        raise UsageError(message, f"See: {self.prog} --help")
+
+
+class _ShowText(argparse.Action):
+    def __init__(self, *, text: str | None = None, dest: str, option_strings: Sequence[str], help: str) -> None:  # noqa: A002 - argparse's name
+        super().__init__(option_strings, dest, nargs=0, help=help)
+        self._text = text
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> Never:
+        raise HelpRequested(self._text or parser.format_help())
+
+
+def split_command(words: Sequence[str], version: str) -> tuple[Command, tuple[str, ...]]:
+    """The command and the words behind it.
+
+    Raises:
+        HelpRequested: help or version is asked for, or there is no command.
+        UsageError: there is no such command or global switch.
+    """
+    at = next((index for index, word in enumerate(words) if not word.startswith("-")), len(words))
+    root = _root_parser(version)
+    root.parse_args(_full_flags(words[:at], ("--help", "--version")))
+    if at == len(words):
+        raise HelpRequested(root.format_help())
+    command = find_command(words[at])
+    if command is None:
+        raise _unknown_command(words[at])
+    return command, tuple(words[at + 1 :])
+
+
+def parse_command(command: Command, words: Sequence[str], schema: Schema) -> Invocation:
+    """What was written behind a command.
+
+    Raises:
+        HelpRequested: the command's help is asked for.
+        UsageError: an option is unknown or ambiguous, or lacks its value.
+    """
+    specs = schema.of_command(command.name)
+    parser = command_parser(command, specs)
+    found, rest = parser.parse_known_args(_full_flags(words, _flags(specs), command))
+    if rest:
+        raise UsageError(f"{command.name}: {rest[0]} is no option of this command", f"See: {parser.prog} --help")
+    given = {spec.name: getattr(found, spec.name) for spec in specs if hasattr(found, spec.name)}
+    return Invocation(command, {name: _words(value) for name, value in given.items()}, tuple(getattr(found, ".", ())))
+
+
+def command_parser(command: Command, specs: Sequence[OptionSpec]) -> argparse.ArgumentParser:
+    """The parser of one command."""
+    parser = _Parser(
+        prog=f"{PROGRAM} {command.name}",
+        description=command.help,
+        add_help=False,
+        allow_abbrev=False,
+        argument_default=argparse.SUPPRESS,
+        usage=f"{PROGRAM} {command.name} {f'[{command.words[0]} ...] ' if command.words else ''}[options]",
+    )
+    if command.words is not None:
+        parser.add_argument(".", nargs="*", metavar=command.words[0], help=command.words[1])
+    parser.add_argument("-h", "--help", action=_ShowText, help="show this help and end")
+    for section in dict.fromkeys(spec.section for spec in specs):
+        group = parser.add_argument_group(section.replace("_", " "))
+        for spec in specs:
+            if spec.section == section:
+                _add_option(group, spec)
+    return parser
+
+
+def _add_option(group: argparse._ArgumentGroup, spec: OptionSpec) -> None:
+    about = spec.about
+    names = [*([about.short] if about.short else []), *_own_flags(spec)]
+    text = help_text(spec).replace("%", "%%")
+    if spec.type.is_flag:
+        group.add_argument(*names, dest=spec.name, action="store_const", const="true", help=text)
+        group.add_argument(_negated(spec), dest=spec.name, action="store_const", const="false", help=argparse.SUPPRESS)
+        return
+    metavar = about.metavar or {int: "N", float: "X"}.get(spec.type.scalar, "NAME")
+    group.add_argument(*names, dest=spec.name, nargs="+" if spec.type.is_list else None, metavar=metavar, help=text)
+
+
+def _root_parser(version: str) -> argparse.ArgumentParser:
+    width = max(len(command.name) for command in COMMANDS)
+    commands = "\n".join(f"  {command.name.ljust(width)}  {command.help}" for command in COMMANDS)
+    root = _Parser(
+        prog=PROGRAM,
+        usage=f"{PROGRAM} [-h] [-v] COMMAND [options]",
+        description=f"Swap and enhance faces in images and videos.\n\ncommands:\n{commands}",
+        epilog=f"See the options of a command with: {PROGRAM} COMMAND --help",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=False,
+    )
+    root.add_argument("-h", "--help", action=_ShowText, help="show this help and end")
+    root.add_argument(
+        "-v", "--version", action=_ShowText, text=f"FaceFusion {version}\n", help="show the version and end"
+    )
+    return root
+
+
+def _own_flags(spec: OptionSpec) -> tuple[str, ...]:
+    return tuple(flag_of(name) for name in (spec.name, *spec.about.aliases))
+
+
+def _negated(spec: OptionSpec) -> str:
+    return flag_of(f"no_{spec.name}")
+
+
+def _flags(specs: Sequence[OptionSpec]) -> dict[str, str]:
+    """Every long flag and the flag that it stands for."""
+    flags = {"--help": "--help"}
+    for spec in specs:
+        flags |= dict.fromkeys(_own_flags(spec), spec.flag)
+        if spec.type.is_flag:
+            flags[_negated(spec)] = _negated(spec)
+    return flags
+
+
+def _full_flags(
+    words: Sequence[str], flags: dict[str, str] | tuple[str, ...], command: Command | None = None
+) -> list[str]:
+    """The words with every long flag, which may be a unique beginning or an older name, in full.
+
+    Raises:
+        UsageError: no flag, or more than one, begins like that.
+    """
+    meanings = flags if isinstance(flags, dict) else {flag: flag for flag in flags}
+    full = list(words)
+    for index, word in enumerate(words):
+        if word == "--":
+            break
+        if word.startswith("--"):
+            name, equals, value = word.partition("=")
+            full[index] = _full_flag(name, meanings, command) + equals + value
+    return full
+
+
+def _full_flag(name: str, meanings: dict[str, str], command: Command | None) -> str:
+    if name in meanings:
+        return meanings[name]
+    starting = {meaning: flag for flag, meaning in meanings.items() if flag.startswith(name)}
+    if len(starting) == 1:
+        return next(iter(starting))
+    where = f"{command.name}: " if command is not None else ""
+    see = f"{PROGRAM} {command.name}" if command is not None else PROGRAM
+    if starting:
+        raise UsageError(f"{where}{name} is ambiguous: it may mean {', '.join(sorted(starting))}", "Write it in full.")
+    near = get_close_matches(name, meanings, n=1)
+    hint = f"Did you mean {near[0]}?" if near else f"See: {see} --help"
+    if is_legacy_option(name.removeprefix("--").replace("-", "_")):
+        raise UsageError(f"{where}{name} is not available in this version", f"See: {see} --help")
+    raise UsageError(f"{where}{name} is no option of this command" if where else f"{name} is no global switch", hint)
+
+
+def _words(value: str | list[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _unknown_command(word: str) -> UsageError:
+    names = [command.name for command in COMMANDS]
+    if word in LEGACY_COMMANDS:
+        return UsageError(f"the command {word} is not available in this version", f"Commands are: {', '.join(names)}.")
+    near = get_close_matches(word, names, n=1)
+    hint = f"Did you mean {near[0]}?" if near else f"Commands are: {', '.join(names)}."
+    return UsageError(f"there is no command {word!r}", hint)

@@ -1,0 +1,46 @@
+"""Turns Ctrl-C and a request to end into a stop of the work."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+from facefusion.core.stop import StopToken
+
+REASONS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "a request to end (SIGTERM)"}
+
+
+@contextlib.contextmanager
+def stop_on_signals(stop: StopToken) -> Iterator[None]:
+    """While it is open, the first signal asks the work to stop, the second ends the process at once.
+
+    Does nothing outside the main thread, where Python allows no handlers.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        if stop.requested:
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+        stop.request(REASONS[signal.Signals(number)])
+        _say("\nStopping; once more to end at once.\n")
+
+    before = {number: signal.signal(number, handle) for number in REASONS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _say(text: str) -> None:
+    """Write past Python's buffers, whose owner the signal may have interrupted."""
+    with contextlib.suppress(OSError, ValueError):
+        os.write(sys.stderr.fileno(), text.encode())

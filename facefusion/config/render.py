@@ -1,0 +1,113 @@
+"""Writes what is derived from the options for people: the ini template, the reference page, the texts of the help."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from facefusion.config.schema import OptionSpec, Schema
+from facefusion.config.state import Snapshot
+from facefusion.config.values import choice_text, format_value, range_text
+
+INI_WIDTH = 110
+
+
+def allowed_text(spec: OptionSpec) -> str:
+    """What values an option takes, in words; empty where any text will do."""
+    value = spec.type
+    if value.is_flag:
+        return "true or false"
+    about = spec.about
+    if spec.choices is not None:
+        prefix = "any of" if value.is_list else "one of"
+        return f"{prefix} {choice_text(tuple(spec.choices()))}"
+    noun = {int: "whole number", float: "number"}.get(value.scalar, "")
+    text = " ".join(part for part in (noun, range_text(about.minimum, about.maximum)) if part)
+    if about.lengths is not None and about.lengths[0] != about.lengths[1]:
+        text = f"{about.lengths[0]} to {about.lengths[1]} values" + (f", each a {text}" if text else "")
+    return text
+
+
+def default_text(spec: OptionSpec) -> str:
+    """The default of an option, in words."""
+    if spec.type.is_flag:
+        return "on" if spec.default else "off"
+    return format_value(spec, spec.default) or "none"
+
+
+def help_text(spec: OptionSpec) -> str:
+    """One sentence on an option: what it is for, what it takes, what it is otherwise."""
+    allowed = "" if spec.type.is_flag else allowed_text(spec)
+    parts = [spec.about.help, *([allowed] if allowed else [])]
+    return f"{'; '.join(parts)} (default: {default_text(spec)})"
+
+
+def ini_template(schema: Schema) -> str:
+    """The ini file with every value empty, which means that the default holds."""
+    lines = [
+        "# Settings of FaceFusion. An empty value means the default; the command line overrides what is set here.",
+        "# Lists are separated by spaces; a value that contains one stands in quotes.",
+    ]
+    for section in schema.sections:
+        lines += ["", f"[{section}]"]
+        for spec in schema.of_section(section):
+            lines += [f"# {line}" for line in textwrap.wrap(help_text(spec), INI_WIDTH)]
+            lines.append(f"{spec.name} =")
+    return "\n".join(lines) + "\n"
+
+
+def ini_of(snapshot: Snapshot) -> str:
+    """An ini file that gives the values in force, each with its origin in a comment."""
+    schema = snapshot.schema
+    lines: list[str] = []
+    for section in schema.sections:
+        lines += [*([""] if lines else []), f"[{section}]"]
+        for spec in schema.of_section(section):
+            text = format_value(spec, snapshot.value(spec)).replace("%", "%%")
+            lines += [f"# {snapshot.origin(spec.name)}", f"{spec.name} = {text}".rstrip()]
+    return "\n".join(lines) + "\n"
+
+
+def reference_page(schema: Schema, commands: tuple[str, ...]) -> str:
+    """The page that lists every option, in Markdown."""
+    lines = [
+        "# Options",
+        "",
+        "Generated from the declarations in the code by `python -m facefusion.cli.generate`; do not edit.",
+        "",
+        "Every option is a flag of the commands named with it, a key of `facefusion.ini` and an environment variable",
+        "(`--log-level`, `log_level` in `[misc]`, `FACEFUSION_LOG_LEVEL`). The command line wins over the environment,",
+        "the environment over the ini file, the ini file over the default. In the ini file an empty value means the",
+        "default, `%%` means `%`, and quotes group a value that contains spaces.",
+    ]
+    for section in dict.fromkeys(spec.section for spec in schema):
+        lines += [
+            "",
+            f"## {section}",
+            "",
+            "| Option | Values | Default | Commands | Meaning |",
+            "|---|---|---|---|---|",
+        ]
+        lines += [_row(spec, commands) for spec in schema if spec.section == section]
+    return "\n".join(lines) + "\n"
+
+
+def _row(spec: OptionSpec, commands: tuple[str, ...]) -> str:
+    taken = "all" if set(commands) <= set(spec.commands) else ", ".join(f"`{name}`" for name in spec.commands)
+    default = default_text(spec)
+    cells = (
+        "<br>".join(f"`{name}`" for name in _spellings(spec)),
+        allowed_text(spec) or "text",
+        default if default in ("none", "on", "off") else f"`{default}`",
+        taken,
+        spec.about.help,
+    )
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
+
+
+def _spellings(spec: OptionSpec) -> Iterator[str]:
+    if spec.about.short:
+        yield spec.about.short
+    yield spec.flag
+    for alias in spec.about.aliases:
+        yield "--" + alias.replace("_", "-")

@@ -1,0 +1,28 @@
+"""Which kinds of media a file's name promises."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import PurePath
+
+
+class MediaKind(Enum):
+    """What a file holds."""
+
+    IMAGE = "image"
+    VIDEO = "video"
+    AUDIO = "audio"
+
+
+EXTENSIONS: dict[MediaKind, tuple[str, ...]] = {
+    MediaKind.IMAGE: (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"),
+    MediaKind.VIDEO: (".avi", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mxf", ".webm", ".wmv"),
+    MediaKind.AUDIO: (".flac", ".m4a", ".mp3", ".ogg", ".opus", ".wav"),
+}
+"""Lower-case extensions by kind; the formats that can be read and, but for audio, written."""
+
+
+def kind_of(path: PurePath) -> MediaKind | None:
+    """The kind that the extension promises; none where it promises nothing known."""
+    extension = path.suffix.lower()
+    return next((kind for kind, extensions in EXTENSIONS.items() if extension in extensions), None)
