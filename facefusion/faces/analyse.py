@@ -22,6 +22,9 @@ QUARTER_TURNS = (0, 90, 180, 270)
 CLEAR_SCORE = 0.92
 """A find below this may be a face seen at the wrong quarter turn: over 40 photos those scored up to 0.91."""
 
+TURNED_SCORE = 0.8
+"""What a find at a quarter turn that was not asked for must score: true ones had 0.89 and up, hands and folds 0.72."""
+
 DISAGREEMENT_LIMIT = 0.5
 """Mean distance between the five points of mesh and detector, in eye distances, at which the mesh lies on something
 else. True finds had up to 0.25, wrong turns 0.1 to 0.8."""
@@ -100,7 +103,9 @@ class FaceAnalyser:
 
     def detect_turned(self, picture: Picture) -> list[Find]:
         """What the detector finds at the quarter turns that :meth:`detect` leaves out."""
-        return _finds(self._search.find(picture, self._other_angles)) if self._other_angles else []
+        if not self._other_angles:
+            return []
+        return [find for find in _finds(self._search.find(picture, self._other_angles)) if find.score >= TURNED_SCORE]
 
     def measure(self, picture: Picture, finds: Sequence[Find]) -> list[Measured]:
         """Read the mesh of each find; drop those not believed, and all but the best on one face. Best first."""

@@ -31,6 +31,11 @@ def intersection_over_union(boxes: Boxes, others: Boxes) -> npt.NDArray[np.float
     return ratio
 
 
+def box_overlap(first: Box, second: Box) -> float:
+    """Intersection over union of two boxes."""
+    return float(intersection_over_union(first[None], second[None])[0, 0])
+
+
 def suppress_overlaps(boxes: Boxes, scores: npt.NDArray[np.float32], limit: float) -> npt.NDArray[np.intp]:
     """Greedy non-maximum suppression.
 
@@ -48,6 +53,27 @@ def suppress_overlaps(boxes: Boxes, scores: npt.NDArray[np.float32], limit: floa
         overlap = intersection_over_union(boxes[best : best + 1], boxes[rest])[0]
         waiting = rest[overlap <= limit]
     return np.array(kept, np.intp)
+
+
+def pair_best_first(scores: npt.NDArray[np.float32], least: float) -> dict[int, int]:
+    """Pair rows with columns, each at most once, by falling score.
+
+    Args:
+        scores: shape (n, m); equal scores are taken row by row.
+        least: pairs at or below this are left apart.
+
+    Returns:
+        Column by row.
+    """
+    rows, columns = np.nonzero(scores > least)
+    order = np.argsort(-scores[rows, columns], kind="stable")
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    for row, column in zip(rows[order].tolist(), columns[order].tolist(), strict=True):
+        if row not in pairs and column not in taken:
+            pairs[row] = column
+            taken.add(column)
+    return pairs
 
 
 def enclosing_box(points: npt.NDArray[np.floating[Any]]) -> Box:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from facefusion.core.values import Box, Landmarks5, Landmarks478, Picture
+from facefusion.core.values import Box, Landmarks5, Landmarks478, Picture, Pixels
 from facefusion.faces.landmark.points import EYE_CORNER_LEFT, EYE_CORNER_RIGHT, FACE_POINTS
 from facefusion.vision.geometry import SquareRegion, angle_between, square_around
 
@@ -13,10 +13,14 @@ EXPANSION = 1.5
 
 
 class MeshReading(NamedTuple):
-    """A mesh in frame coordinates and the probability, 0..1, that a face lies under it."""
+    """What one look gave."""
 
     mesh: Landmarks478
+    """In frame coordinates."""
     presence: float
+    """Probability, 0..1, that a face lies under the mesh."""
+    crop: Pixels
+    """What the network looked at: the region, upright, at the network's size."""
 
 
 class FaceLandmarker(Protocol):

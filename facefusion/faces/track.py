@@ -1,0 +1,226 @@
+"""Following faces through a video."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from facefusion.core.values import Box, Embedding, Face, Frame, Picture
+from facefusion.faces.analyse import CLEAR_SCORE, DISAGREEMENT_LIMIT, FaceAnalyser, Find, Measured, disagreement
+from facefusion.faces.landmark.points import eye_distance, five_points
+from facefusion.faces.tracked import LARGEST_SAMPLE_COUNT, Identity, Track
+from facefusion.vision.boxes import box_overlap, intersection_over_union, pair_best_first
+
+WARM_UP = 2.0
+"""Seconds of frames to observe before a segment that is rendered on its own, so that its first faces are as steady and
+as well known as in the middle of a video."""
+
+SAME_PERSON = 0.36
+"""Cosine from which two views show one person; at this limit SFace errs in 1.7 % of pairs."""
+
+STRANGERS = 0.2
+"""Cosine below which two views show two people. Between the limits a view is too poor to say."""
+
+SAMPLE_SCORE = 0.8
+"""What a find must score for its view to teach anything about identity."""
+
+SAME_PLACE = 0.5
+"""Overlap (intersection over union) from which two tracks lie on one face."""
+
+TAKEN = 0.3
+"""Overlap from which a find lies on a face that is followed already."""
+
+TOUCHING = 0.05
+"""Overlap from which two tracks may have taken each other's face."""
+
+CALM = 0.1
+"""Seconds between searches that are made only since a face changed its looks quickly."""
+
+STALE = 0.2
+"""Seconds out of sight after which a face found again begins anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrackerLimits:
+    """How much the tracker does; the numbers trade time for completeness."""
+
+    faces: int = 16
+    """Most faces followed at once: each costs a pass of the landmarker per frame."""
+    interval: float = 0.5
+    """Seconds between searches for new faces while all known ones are followed."""
+    patience: float = 0.5
+    """Seconds during which a lost face is searched for in every frame."""
+    memory: float = 2.0
+    """Seconds after which a lost face is forgotten. A person who returns later is a new track."""
+    link: float = 0.2
+    """Least overlap (intersection over union) of a found face with a track to be the same face."""
+
+
+class FaceTracker:
+    """Gives the faces of each frame, with the same number for the same face over time.
+
+    Known faces are followed by the landmarker alone: it looks where the face should be by its last place and motion.
+    The detector runs when a face is lost, when none is known, when a face changes abruptly, and now and then for
+    newcomers. Frames must come in order; one thread.
+    """
+
+    def __init__(self, analyser: FaceAnalyser, limits: TrackerLimits = TrackerLimits()) -> None:
+        self._analyser = analyser
+        self._limits = limits
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all faces: a new video or segment begins."""
+        self._tracks: list[Track] = []
+        self._next_number = 0
+        self._searched = self._searched_turned = -math.inf
+        self._upset = False
+
+    def observe(self, frame: Frame) -> tuple[Face, ...]:
+        """The faces of the next frame, meshes steadied, oldest track first."""
+        time, picture = float(frame.time), frame.picture
+        for track in self._active():
+            self._follow(track, picture, time)
+        self._separate(picture)
+        if self._must_search(time):
+            self._search(picture, time)
+        self._tracks = [track for track in self._tracks if not track.lost or time - track.seen <= self._limits.memory]
+        return tuple(track.face(time) for track in self._active())
+
+    def _active(self) -> list[Track]:
+        return [track for track in self._tracks if not track.lost]
+
+    def _lost(self) -> list[Track]:
+        return [track for track in self._tracks if track.lost]
+
+    def _follow(self, track: Track, picture: Picture, time: float) -> None:
+        reading = self._analyser.read(picture, track.region_at(time))
+        if reading.presence < self._analyser.minimum_presence:
+            track.lost = True
+        else:
+            track.follow(reading, time)
+            self._upset |= track.broken or (track.startled and time - self._searched > CALM)
+
+    def _separate(self, picture: Picture) -> None:
+        """Where two tracks came to lie on one face, keep the one it belongs to; remember who was near whom."""
+        for first, second in combinations(self._active(), 2):
+            if first.lost or second.lost:
+                continue
+            overlap = box_overlap(first.box, second.box)
+            if overlap > TOUCHING:
+                first.doubted = second.doubted = True
+            if overlap > SAME_PLACE:
+                view = self._analyser.recognise(picture, five_points(first.reading.mesh))
+                loser = second if first.identity.likeness(view) >= second.identity.likeness(view) else first
+                loser.lost = True
+
+    def _must_search(self, time: float) -> bool:
+        return (
+            self._upset
+            or not self._active()
+            or time - self._searched >= self._limits.interval
+            or any(time - track.seen <= self._limits.patience for track in self._lost())
+        )
+
+    def _search(self, picture: Picture, time: float) -> None:
+        """Detect; confirm and recognise the faces that are followed; take up lost ones and newcomers."""
+        self._searched, self._upset = time, False
+        finds = self._analyser.detect(picture, thorough=False)
+        active = self._active()
+        links: dict[int, int] = {}
+        if finds and active:
+            boxes = np.stack([find.box for find in finds])
+            overlaps = intersection_over_union(boxes, np.stack([track.box for track in active]))
+            links = pair_best_first(overlaps, self._limits.link)
+        for column, track in enumerate(active):
+            if track.broken and column not in links.values():
+                track.lost = True
+            track.broken = track.startled = False
+        confirmed = [(active[column], finds[row]) for row, column in links.items()]
+        for track, find in confirmed:
+            self._confirm(track, find, picture, time)
+        self._recognise(confirmed, picture)
+        self._welcome([find for row, find in enumerate(finds) if row not in links], picture, time)
+
+    def _confirm(self, track: Track, find: Find, picture: Picture, time: float) -> None:
+        """Put a mesh that slid off its face back onto it."""
+        track.score = find.score
+        if disagreement(track.reading, find) > DISAGREEMENT_LIMIT:
+            for measured in self._analyser.measure(picture, [find]):
+                track.restart(measured, time, stale=True)
+                track.doubted = True
+
+    def _recognise(self, confirmed: Sequence[tuple[Track, Find]], picture: Picture) -> None:
+        """Learn who the followed faces are; of the doubted ones, first ask whether they still are."""
+        doubted: list[tuple[Track, Embedding]] = []
+        for track, find in confirmed:
+            if find.score < SAMPLE_SCORE or not (track.doubted or track.identity.samples < LARGEST_SAMPLE_COUNT):
+                continue
+            view = self._analyser.recognise(picture, find.points)
+            if track.doubted:
+                doubted.append((track, view))
+            elif track.identity.likeness(view) >= SAME_PERSON:
+                track.identity.learn(view)
+        if doubted:
+            self._settle(doubted)
+
+    def _settle(self, doubted: Sequence[tuple[Track, Embedding]]) -> None:
+        """Say for doubted tracks who they show: themselves, one another, someone who was lost, or someone new."""
+        own = [track.identity for track, _ in doubted]
+        known = own + [track.identity for track in self._lost()]
+        likeness = np.array([[identity.likeness(view) for identity in known] for _, view in doubted], np.float32)
+        pairs = pair_best_first(likeness, SAME_PERSON)
+        for row, (track, view) in enumerate(doubted):
+            track.doubted = False
+            unsure = row not in pairs.values() and likeness[row, row] >= STRANGERS
+            if row not in pairs and unsure:
+                continue
+            identity = known[pairs[row]] if row in pairs else self._new_identity()
+            if identity is not track.identity:
+                track.become(identity)
+            identity.learn(view)
+        shown = {id(track.identity) for track in self._active()}
+        self._tracks = [track for track in self._tracks if not track.lost or id(track.identity) not in shown]
+
+    def _welcome(self, finds: list[Find], picture: Picture, time: float) -> None:
+        """Measure what is new in the picture, and take it up as a lost face found again or as a new one."""
+        unclear = any(find.score < CLEAR_SCORE for find in finds) or not (finds or self._active())
+        if unclear and time - self._searched_turned >= self._limits.interval:
+            finds = finds + self._analyser.detect_turned(picture)
+            self._searched_turned = time
+        for measured in sorted(self._analyser.measure(picture, finds), key=_size, reverse=True):
+            active = self._active()
+            box = measured.face().box
+            if len(active) >= self._limits.faces or any(box_overlap(box, track.box) > TAKEN for track in active):
+                continue
+            view = self._analyser.recognise(picture, measured.find.points)
+            track = self._lost_track(box, view, time)
+            if track is None:
+                track = Track(self._new_identity(), measured.reading, measured.find.score, time)
+                self._tracks.append(track)
+            else:
+                track.restart(measured, time, stale=time - track.seen > STALE)
+            track.identity.learn(view)
+
+    def _lost_track(self, box: Box, view: Embedding, time: float) -> Track | None:
+        """The lost track that a found face continues: the same person's, or the one just lost at that place."""
+
+        def fitness(track: Track) -> float:
+            likeness = track.identity.likeness(view)
+            near = time - track.seen <= self._limits.patience and box_overlap(box, track.box) > self._limits.link
+            return likeness + SAME_PERSON if near and likeness >= STRANGERS else likeness
+
+        best = max(self._lost(), key=fitness, default=None)
+        return best if best is not None and fitness(best) >= SAME_PERSON else None
+
+    def _new_identity(self) -> Identity:
+        self._next_number += 1
+        return Identity(self._next_number - 1)
+
+
+def _size(measured: Measured) -> float:
+    return eye_distance(measured.reading.mesh)

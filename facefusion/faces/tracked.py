@@ -1,0 +1,160 @@
+"""One face as the tracker knows it from frame to frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from facefusion.core.values import Box, Embedding, Face, Pixels
+from facefusion.faces.analyse import Measured, face_of_mesh
+from facefusion.faces.landmark.base import MeshReading, region_of_mesh
+from facefusion.faces.landmark.points import FACE_POINTS, eye_distance
+from facefusion.faces.recognise.base import similarity, unit
+from facefusion.faces.smoothing import MeshSmoother
+from facefusion.vision.boxes import enclosing_box
+from facefusion.vision.geometry import SquareRegion
+
+VIEW_SIDE = 16
+
+STEADY_LIKENESS = 0.9
+"""Correlation of two successive views of a face below which it may have become another's."""
+
+BROKEN_LIKENESS = 0.6
+"""Correlation below which the later view does not continue the earlier one."""
+
+JUMP = 0.5
+"""Of its longer side: a face that moved further in one frame is not the one that was there."""
+
+LARGEST_GROWTH = 1.6
+"""Factor by which a face cannot grow or shrink in one frame."""
+
+LARGEST_SAMPLE_COUNT = 6
+"""Views after which another one adds little to what is known of an identity."""
+
+View = npt.NDArray[np.float32]
+"""A face region as a small grey picture of zero mean and unit length."""
+
+
+@dataclass(slots=True)
+class Identity:
+    """Whose face it is, as far as is known."""
+
+    number: int
+    """The track's number to the outside."""
+    embedding: Embedding | None = None
+    samples: int = 0
+    """Views that ``embedding`` is the mean of."""
+
+    def likeness(self, embedding: Embedding) -> float:
+        """Cosine to a view; 0, a stranger's, where nothing is known."""
+        return 0.0 if self.embedding is None else similarity(self.embedding, embedding)
+
+    def learn(self, embedding: Embedding) -> None:
+        """Add a view."""
+        if self.embedding is None:
+            self.embedding = embedding
+        elif self.samples < LARGEST_SAMPLE_COUNT:
+            self.embedding = unit(self.embedding * np.float32(self.samples) + embedding)
+        self.samples += 1
+
+
+@dataclass(slots=True)
+class Track:
+    """A face that is followed. Changed by the tracker alone."""
+
+    identity: Identity
+    reading: MeshReading
+    score: float
+    seen: float
+    """Time of the last reading, in seconds."""
+    box: Box = field(init=False)
+    view: View = field(init=False)
+    velocity: npt.NDArray[np.float32] = field(init=False)
+    """Of the face's middle, in pixels a second."""
+    lost: bool = False
+    doubted: bool = False
+    broken: bool = False
+    """The last reading did not continue the one before: there may be no face any more."""
+    startled: bool = False
+    """The last reading looks rather unlike the one before."""
+    """Whether it may have come to lie on another person and must be recognised again."""
+    fresh: bool = True
+    smoother: MeshSmoother = field(default_factory=MeshSmoother)
+
+    def __post_init__(self) -> None:
+        self._place(self.reading)
+        self.velocity = np.zeros(2, np.float32)
+
+    def region_at(self, time: float) -> SquareRegion:
+        """Where the face should be at ``time`` if it keeps moving as it did."""
+        region = region_of_mesh(self.reading.mesh)
+        x, y = self.velocity * np.float32(time - self.seen)
+        reach = region.side / 4
+        x, y = np.clip(x, -reach, reach), np.clip(y, -reach, reach)
+        return region._replace(x=region.x + float(x), y=region.y + float(y))
+
+    def follow(self, reading: MeshReading, time: float) -> None:
+        """Take the reading of the next frame; begin anew where it does not continue the last."""
+        before, view = self.reading.mesh, self.view
+        moved = reading.mesh[:FACE_POINTS, :2].mean(axis=0) - before[:FACE_POINTS, :2].mean(axis=0)
+        growth = eye_distance(reading.mesh) / max(eye_distance(before), 1e-6)
+        side = float((self.box[2:] - self.box[:2]).max())
+        self._place(reading)
+        likeness = float((self.view * view).sum())
+        leapt = float(np.hypot(*moved)) > JUMP * side or not 1 / LARGEST_GROWTH < growth < LARGEST_GROWTH
+        self.broken = leapt or likeness < BROKEN_LIKENESS
+        self.startled = likeness < STEADY_LIKENESS
+        self.doubted |= self.broken or self.startled
+        if self.broken:
+            self.velocity[:] = 0
+            self.forget_motion()
+        elif time > self.seen:
+            self.velocity += np.float32(0.5) * (moved / np.float32(time - self.seen) - self.velocity)
+        self.seen = time
+
+    def restart(self, measured: Measured, time: float, *, stale: bool) -> None:
+        """Take a place found anew; where ``stale``, nothing known of its movement applies any more."""
+        self._place(measured.reading)
+        self.score = measured.find.score
+        self.velocity[:] = 0
+        self.seen = time
+        self.lost = False
+        if stale:
+            self.forget_motion()
+
+    def forget_motion(self) -> None:
+        """Begin as if it had just appeared."""
+        self.fresh = True
+        self.smoother.reset()
+
+    def become(self, identity: Identity) -> None:
+        """Turn out to show somebody else."""
+        self.identity = identity
+        self.forget_motion()
+
+    def face(self, time: float) -> Face:
+        """The face in the present frame, steadied. Once per frame."""
+        steady = self.reading._replace(mesh=self.smoother.smooth(self.reading.mesh, time))
+        face, identity = face_of_mesh(steady, self.score), self.identity
+        face = replace(face, embedding=identity.embedding, track=identity.number, fresh=self.fresh)
+        self.fresh = False
+        return face
+
+    def _place(self, reading: MeshReading) -> None:
+        self.reading = reading
+        self.box = enclosing_box(reading.mesh[:FACE_POINTS])
+        self.view = view_of(reading.crop)
+
+
+def view_of(crop: Pixels) -> View:
+    """What the face in its region looks like, regardless of brightness and contrast."""
+    border = len(crop) // 6
+    inner = cv2.resize(crop[border:-border, border:-border], (VIEW_SIDE, VIEW_SIDE), interpolation=cv2.INTER_AREA)
+    grey = cv2.cvtColor(inner, cv2.COLOR_BGR2GRAY)
+    centred = grey.astype(np.float32)
+    centred -= centred.mean()
+    view: View = centred / np.float32(max(float(np.linalg.norm(centred)), 1e-6))
+    return view
