@@ -1,0 +1,203 @@
+"""Where graphs run: providers and devices, chosen once per run."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from facefusion.core.errors import FaceFusionError, ProviderError
+from facefusion.inference.devices import classify, roomiest
+from facefusion.inference.probe import PROBE, probe
+from facefusion.inference.providers.base import GIB, Placement, Provider, ProviderOptions
+from facefusion.inference.providers.registry import PROVIDERS, ProviderRegistry
+from facefusion.inference.runtime import Runtime
+from facefusion.inference.session import LoadRequest, ModelFile
+from facefusion.inference.settings import ExecutionSettings, InferenceSettings
+from facefusion.observability.events import EventSink, Notice
+
+logger = logging.getLogger(__name__)
+
+Probe = Callable[[LoadRequest], None]
+"""Raises a :class:`FaceFusionError` where a provider cannot be had."""
+
+_HALF = {"auto": None, "full": False, "half": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One device that sessions are placed on."""
+
+    id: int
+    name: str = ""
+    """Name and capability of the card; empty where it does not tell."""
+    free_memory: int | None = None
+    """Bytes free when it was looked at; none where it does not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """Everything that sessions are made with, beside the graph."""
+
+    providers: tuple[Provider, ...]
+    """Those that work here, in order; never empty."""
+    devices: tuple[Device, ...]
+    """Never empty; each holds all models."""
+    runtime: Runtime
+    cache: Path
+    """Folder for compiled engines."""
+    threads: int = 1
+    """Processor threads for one run of a graph, where the model does not say."""
+    memory_limit: int | None = None
+    """Bytes of device memory that all sessions on a device may take; none for no limit."""
+    half: bool | None = None
+    """Half precision always, never, or (none) where it is the provider's habit."""
+
+    @property
+    def on_gpu(self) -> bool:
+        """True where graphs run on a device of their own, so that workers mostly wait."""
+        return self.providers[0].on_gpu
+
+    def requests(self, model: ModelFile, digest: str, device: Device) -> tuple[LoadRequest, ...]:
+        """The sessions to try for a graph, in order: one for each provider."""
+        placement = Placement(
+            device_id=device.id,
+            device_name=device.name,
+            free_memory=device.free_memory,
+            memory_limit=self.memory_limit,
+            half=self.half,
+            cache=self.cache,
+            model_digest=digest,
+            shapes=model.warm_up,
+            runtime=self.runtime,
+        )
+        threads = model.threads or self.threads
+        return tuple(LoadRequest(model, _stack(provider, placement), threads) for provider in self.providers)
+
+
+def plan_execution(
+    settings: ExecutionSettings,
+    inference: InferenceSettings,
+    *,
+    runtime: Runtime,
+    cache: Path,
+    events: EventSink,
+    threads: int = 1,
+    test: Probe = probe,
+    registry: ProviderRegistry = PROVIDERS,
+) -> Execution:
+    """Choose providers and devices from the settings and what this machine offers.
+
+    Args:
+        settings: providers and devices asked for.
+        inference: precision and limits.
+        runtime: what this machine offers.
+        cache: folder for compiled engines.
+        events: told about each provider that was asked for and is skipped.
+        threads: processor threads for one run of a graph.
+        test: tries a provider out before it is chosen.
+        registry: the providers there are.
+
+    Raises:
+        ProviderError: none of the providers asked for works, or a device does not exist.
+    """
+
+    def planned(provider: Provider) -> Execution:
+        return Execution(
+            providers=(provider,),
+            devices=_devices(provider, settings.execution_device_ids, runtime),
+            runtime=runtime,
+            cache=cache,
+            threads=threads,
+            memory_limit=inference.gpu_memory_limit * GIB or None,
+            half=_HALF[inference.inference_precision],
+        )
+
+    def obstacle(provider: Provider) -> str | None:
+        reason = provider.obstacle(runtime)
+        if reason is not None or not provider.on_gpu:
+            return reason
+        plan = planned(provider)
+        try:
+            for device in plan.devices:
+                test(plan.requests(ModelFile(PROBE, Path()), "", device)[0])
+        except FaceFusionError as error:
+            complaints = provider.prepare().splitlines() if provider.prepare else []
+            return "; ".join((error.fault.removeprefix(f"{PROBE}: "), *complaints[:1]))
+        return None
+
+    asked = tuple(registry[name] for name in dict.fromkeys(settings.execution_providers))
+    chosen = _first_working(asked, obstacle, events) if asked else _best(registry, obstacle)
+    execution = replace(planned(chosen[0]), providers=chosen)
+    if not asked and execution.on_gpu:
+        events.emit(Notice(_recommendation(execution)))
+    return execution
+
+
+def _first_working(
+    asked: Sequence[Provider], obstacle: Callable[[Provider], str | None], events: EventSink
+) -> tuple[Provider, ...]:
+    """The first that works and, where it was asked for too, the CPU behind it for graphs that it cannot load."""
+    reasons: list[str] = []
+    for place, provider in enumerate(asked):
+        reason = obstacle(provider)
+        if reason is None:
+            return (provider, *(other for other in asked[place + 1 :] if not other.on_gpu))
+        reasons.append(f"{provider.name}: {reason}")
+        if place + 1 < len(asked):
+            events.emit(Notice(f"execution provider {provider.name} is skipped: {reason}", warning=True))
+    raise ProviderError(
+        f"none of the execution providers asked for can be used ({'; '.join(reasons)})",
+        "Add cpu to --execution-providers to run on the processor.",
+    )
+
+
+def _best(registry: ProviderRegistry, obstacle: Callable[[Provider], str | None]) -> tuple[Provider, ...]:
+    """The first of all that works, and the CPU."""
+    cpu = registry["cpu"]
+    for provider in registry.all:
+        reason = obstacle(provider)
+        if reason is None:
+            return (provider, cpu) if provider.on_gpu else (cpu,)
+        logger.debug("execution provider %s: %s", provider.name, reason)
+    return (cpu,)
+
+
+def _recommendation(execution: Execution) -> str:
+    cards = {gpu.index: gpu for gpu in execution.runtime.gpus}
+    card = cards.get(execution.devices[0].id)
+    where = f" on {card.name}" if card else ""
+    advice = f" {classify(card).advice}" if card else ""
+    return f"Graphs run with {execution.providers[0].name}{where}.{advice}"
+
+
+def _devices(provider: Provider, ids: Sequence[int], runtime: Runtime) -> tuple[Device, ...]:
+    if not provider.on_gpu:
+        return (Device(0),)
+    cards = {gpu.index: gpu for gpu in runtime.gpus}
+    if not ids:
+        card = roomiest(runtime.gpus)
+        ids = (card.index,) if card else (0,)
+    unknown = [number for number in ids if cards and number not in cards]
+    if unknown:
+        there = ", ".join(f"{gpu.index} ({gpu.name})" for gpu in runtime.gpus)
+        raise ProviderError(
+            f"--execution-device-ids {unknown[0]}: there is no such device", f"This machine has {there}."
+        )
+    return tuple(
+        Device(
+            number,
+            " ".join(filter(None, (cards[number].name, cards[number].compute_capability, cards[number].architecture))),
+            cards[number].free_memory,
+        )
+        if number in cards
+        else Device(number)
+        for number in dict.fromkeys(ids)
+    )
+
+
+def _stack(provider: Provider, placement: Placement) -> tuple[tuple[Provider, ProviderOptions], ...]:
+    names = dict.fromkeys((provider.name, *provider.companions, "cpu"))
+    members = (provider if name == provider.name else PROVIDERS[name] for name in names)
+    return tuple((member, member.options(placement)) for member in members)

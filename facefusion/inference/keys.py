@@ -1,0 +1,69 @@
+"""What decides a session: the complete key it is kept under."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from facefusion.core.errors import ModelError
+from facefusion.inference.session import LoadRequest
+
+Fingerprint = tuple[int, int, int, int]
+"""Device, inode, size and time of change (ns) of a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKey:
+    """Everything that decides what a session computes and where. Two equal keys may share one session."""
+
+    model: str
+    """SHA-256 of the graph."""
+    providers: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    """Every provider that may be tried, with all of its options, in order."""
+    device: int
+    threads: int
+
+
+def session_key(requests: tuple[LoadRequest, ...], *, digest: str, device: int) -> SessionKey:
+    """The key of a session that is the first of ``requests`` that works."""
+    return SessionKey(
+        model=digest,
+        providers=tuple(
+            (provider.name, tuple(sorted(chosen.to_runtime().items())))
+            for request in requests
+            for provider, chosen in request.providers
+        ),
+        device=device,
+        threads=requests[0].threads,
+    )
+
+
+class FileDigests:
+    """SHA-256 of files, computed again only when a file changes. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[Path, tuple[Fingerprint, str]] = {}
+
+    def digest(self, path: Path) -> str:
+        """SHA-256 of a file's content, in hexadecimal.
+
+        Raises:
+            ModelError: the file cannot be read.
+        """
+        try:
+            status = path.stat()
+            fingerprint = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            known = self._known.get(path)
+            if known is not None and known[0] == fingerprint:
+                return known[1]
+            with self._lock, path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                self._known[path] = (fingerprint, digest)
+            return digest
+        except OSError as error:
+            raise ModelError(
+                f"the model file {path} cannot be read ({error.strerror})", "Fetch it with force-download."
+            ) from error

@@ -1,0 +1,93 @@
+"""NVIDIA cards through CUDA and cuDNN."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from facefusion.inference.providers.base import (
+    Placement,
+    Provider,
+    ProviderOptions,
+    gate_by_free_memory,
+    offered,
+    switch,
+)
+from facefusion.inference.runtime import Runtime, load_cuda_libraries
+
+PACKAGE = "onnxruntime-gpu (pip install -r requirements-cuda.txt)"
+LAST_FOR_CUDA_12 = "1.26.0"
+"""The last onnxruntime-gpu on the package index that is built for CUDA 12."""
+
+_SLOW_TO_SEARCH = re.compile(r"GTX 16[3-6]0")
+"""Cards without tensor cores whose exhaustive search finds algorithms that are slower or fail."""
+
+ArenaStrategy = Literal["kNextPowerOfTwo", "kSameAsRequested"]
+ConvolutionSearch = Literal["EXHAUSTIVE", "HEURISTIC", "DEFAULT"]
+
+
+@dataclass(frozen=True, slots=True)
+class CudaOptions(ProviderOptions):
+    """Options of the CUDA provider."""
+
+    device_id: int = 0
+    memory_limit: int | None = None
+    """Bytes of video memory the arena of one session may take; none for no limit."""
+    arena_strategy: ArenaStrategy = "kNextPowerOfTwo"
+    convolution_search: ConvolutionSearch = "EXHAUSTIVE"
+    """How cuDNN finds its algorithm for each shape: trying all, asking its heuristic, or taking the default."""
+    copy_in_default_stream: bool = True
+    """Copy in the stream that computes: without it some models race."""
+
+    def to_runtime(self) -> dict[str, str]:
+        """See :class:`ProviderOptions`."""
+        values = {
+            "device_id": str(self.device_id),
+            "arena_extend_strategy": self.arena_strategy,
+            "cudnn_conv_algo_search": self.convolution_search,
+            "do_copy_in_default_stream": switch(self.copy_in_default_stream),
+        }
+        if self.memory_limit is not None:
+            values["gpu_mem_limit"] = str(self.memory_limit)
+        return values
+
+
+def options(placement: Placement) -> CudaOptions:
+    """Exhaustive search, but on cards that it does not suit."""
+    return CudaOptions(
+        device_id=placement.device_id,
+        memory_limit=placement.memory_limit,
+        convolution_search="DEFAULT" if _SLOW_TO_SEARCH.search(placement.device_name) else "EXHAUSTIVE",
+    )
+
+
+def obstacle(runtime: Runtime) -> str | None:
+    """No such build, no card, or a driver older than the CUDA that ONNX Runtime is built for."""
+    missing = offered("CUDAExecutionProvider", PACKAGE)(runtime)
+    if missing:
+        return missing
+    if not runtime.gpus and not runtime.cuda_driver:
+        return "no NVIDIA card was found (nvidia-smi and the driver's library are missing or see none)"
+    supported = max((gpu.cuda_version for gpu in runtime.gpus if gpu.cuda_version), default=None)
+    wanted = runtime.cuda_version
+    if supported and wanted and supported[0] < wanted[0]:
+        return (
+            f"the NVIDIA driver {runtime.gpus[0].driver_version} supports CUDA {supported[0]}.{supported[1]} and "
+            f"ONNX Runtime {runtime.version} needs CUDA {wanted[0]}.{wanted[1]}; update the driver, or install the "
+            f"last build for CUDA 12: pip install 'onnxruntime-gpu[cuda,cudnn]=={LAST_FOR_CUDA_12}'"
+        )
+    return None
+
+
+CUDA = Provider(
+    name="cuda",
+    runtime_name="CUDAExecutionProvider",
+    note="The exhaustive search makes the first frame of each input size slow and all others quick.\n"
+    "Set --gpu-memory-limit where other programs share the card.",
+    package=PACKAGE,
+    options=options,
+    gate=gate_by_free_memory,
+    obstacle=obstacle,
+    prepare=load_cuda_libraries,
+)

@@ -1,0 +1,116 @@
+"""NVIDIA cards through TensorRT, which compiles an engine per graph and card."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from facefusion.inference.providers import cuda
+from facefusion.inference.providers.base import (
+    Placement,
+    Provider,
+    ProviderOptions,
+    gate_by_free_memory,
+    offered,
+    switch,
+)
+from facefusion.inference.runtime import TENSORRT_MAJOR, Runtime, load_cuda_libraries, load_tensorrt_libraries
+
+PACKAGE = cuda.PACKAGE
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRtOptions(ProviderOptions):
+    """Options of the TensorRT provider."""
+
+    device_id: int
+    engine_folder: Path
+    """Compiled engines; the folder belongs to one graph, card, precision and version."""
+    timing_folder: Path
+    """Measured kernels; shared by all graphs on one card and version."""
+    half: bool = True
+    builder_level: int = 5
+    """0..5: how long the compiler looks for a quicker engine."""
+    workspace: int | None = None
+    """Bytes of video memory a kernel may use while it runs; none for what the card has."""
+
+    def to_runtime(self) -> dict[str, str]:
+        """See :class:`ProviderOptions`."""
+        values = {
+            "device_id": str(self.device_id),
+            "trt_engine_cache_enable": switch(True),
+            "trt_engine_cache_path": str(self.engine_folder),
+            "trt_timing_cache_enable": switch(True),
+            "trt_timing_cache_path": str(self.timing_folder),
+            "trt_builder_optimization_level": str(self.builder_level),
+            "trt_fp16_enable": switch(self.half),
+        }
+        if self.workspace is not None:
+            values["trt_max_workspace_size"] = str(self.workspace)
+        return values
+
+    def folders(self) -> tuple[Path, ...]:
+        """See :class:`ProviderOptions`."""
+        return (self.engine_folder, self.timing_folder)
+
+
+def options(placement: Placement) -> TensorRtOptions:
+    """Engines under a key of everything that decides them."""
+    root = placement.cache / "tensorrt"
+    host = {
+        "card": placement.device_name,
+        "runtime": placement.runtime.version,
+        "tensorrt": placement.runtime.tensorrt_version,
+    }
+    draft = TensorRtOptions(
+        device_id=placement.device_id,
+        engine_folder=Path(),
+        timing_folder=root / f"timing-{_digest(host)}",
+        half=placement.half is not False,
+        workspace=placement.memory_limit,
+    )
+    tuning = {name: str(value) for name, value in asdict(draft).items() if name not in ("device_id", "timing_folder")}
+    key = {"model": placement.model_digest, "shapes": placement.shapes, "host": host, "tuning": tuning}
+    return TensorRtOptions(
+        device_id=draft.device_id,
+        engine_folder=root / f"engine-{_digest(key)}",
+        timing_folder=draft.timing_folder,
+        half=draft.half,
+        builder_level=draft.builder_level,
+        workspace=draft.workspace,
+    )
+
+
+def obstacle(runtime: Runtime) -> str | None:
+    """What stops CUDA, or no TensorRT libraries of the right version."""
+    missing = offered("TensorrtExecutionProvider", PACKAGE)(runtime) or cuda.obstacle(runtime)
+    if missing:
+        return missing
+    if runtime.tensorrt_version is None:
+        return f"the TensorRT {TENSORRT_MAJOR} libraries are not installed (pip install -r requirements-cuda.txt)"
+    return None
+
+
+def prepare() -> str:
+    """Load CUDA before TensorRT, which is linked with it; returns complaints, one a line."""
+    return "\n".join(filter(None, (load_cuda_libraries(), load_tensorrt_libraries())))
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
+
+
+TENSORRT = Provider(
+    name="tensorrt",
+    runtime_name="TensorrtExecutionProvider",
+    note="The first run on a card compiles for tens of seconds per graph; later runs start from the cache.\n"
+    "Half precision halves memory and doubles speed; it suits 4K and batches of long videos.",
+    package=PACKAGE,
+    options=options,
+    gate=gate_by_free_memory,
+    obstacle=obstacle,
+    prepare=prepare,
+    companions=("cuda",),
+)

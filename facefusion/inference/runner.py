@@ -1,0 +1,48 @@
+"""What model families get to run their graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from facefusion.core.errors import ModelError
+from facefusion.core.values import Tensor
+from facefusion.inference.pool import InferencePool
+from facefusion.inference.session import DeviceMemoryError, GraphInput, ModelFile
+
+
+class PooledGraph:
+    """Runs one model through the pool: each run takes a lease and passes the device's gate. Thread-safe.
+
+    A :class:`facefusion.core.graph.GraphRunner`.
+    """
+
+    def __init__(self, pool: InferencePool, model: ModelFile) -> None:
+        self._pool = pool
+        self._model = model
+
+    def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Run the graph once and return its outputs by name.
+
+        Where the device has no memory left, all sessions that nothing uses are released and the run is tried again.
+
+        Raises:
+            ModelError: the graph cannot be loaded, or rejects the inputs.
+            ProviderError: no provider asked for can run it.
+            DeviceMemoryError: the device has no memory left.
+        """
+        with self._pool.lease(self._model) as lease:
+            self._check(inputs, lease.session.inputs)
+            try:
+                return lease.run(inputs)
+            except DeviceMemoryError:
+                if not self._pool.release_unused():
+                    raise
+                return lease.run(inputs)
+
+    def _check(self, given: Mapping[str, Tensor], wanted: Mapping[str, GraphInput]) -> None:
+        if given.keys() != wanted.keys():
+            raise ModelError(
+                f"{self._model.name}: the graph takes the inputs {', '.join(sorted(wanted))} and was given "
+                f"{', '.join(sorted(given)) or 'none'}",
+                "Its file is another model than the catalogue says: delete it and fetch it with force-download.",
+            )

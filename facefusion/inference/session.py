@@ -1,0 +1,221 @@
+"""A loaded graph."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import onnxruntime
+from onnxruntime.capi import onnxruntime_pybind11_state as runtime_state
+
+from facefusion.core.errors import ModelError, ProviderError, ResourceError
+from facefusion.core.values import Tensor
+from facefusion.inference.providers.base import Provider, ProviderOptions
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A graph on disk and how it is to be run."""
+
+    name: str
+    """Name of the model, for people."""
+    path: Path
+    threads: int = 0
+    """Processor threads for one run; 0 takes the pool's number."""
+    warm_up: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """Shape of each input whose shape the graph leaves open, for the first run on a device."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRequest:
+    """Everything that decides a session."""
+
+    model: ModelFile
+    providers: tuple[tuple[Provider, ProviderOptions], ...]
+    """The provider asked for, then those that take the nodes it does not know; the CPU last."""
+    threads: int
+    """Processor threads for one run, at least 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphInput:
+    """One input of a graph."""
+
+    shape: tuple[int | None, ...]
+    """None where the graph leaves the dimension open."""
+    dtype: np.dtype[Any]
+
+
+class Session(Protocol):
+    """Runs one loaded graph; any number of threads at once, as far as its provider allows."""
+
+    @property
+    def provider(self) -> str:
+        """Name of the provider the session really got."""
+
+    @property
+    def inputs(self) -> Mapping[str, GraphInput]:
+        """The graph's inputs by name."""
+
+    def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Run once and return all outputs by name.
+
+        Raises:
+            ModelError: the graph rejects the inputs.
+            DeviceMemoryError: the device has no memory left for the run.
+        """
+
+
+SessionLoader = Callable[[LoadRequest], Session]
+
+
+class DeviceMemoryError(ResourceError):
+    """A device has no memory left for a session or a run; releasing others may help."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(
+            fault,
+            "Close other programs that use the device, set --video-memory-strategy conservative, lower "
+            "--execution-thread-count, or choose smaller models.",
+        )
+
+
+_RUNTIME_ERRORS: tuple[type[Exception], ...] = (
+    # ONNX Runtime's own errors share no base class.
+    *(kind for kind in vars(runtime_state).values() if isinstance(kind, type) and issubclass(kind, Exception)),
+    RuntimeError,
+    ValueError,
+    MemoryError,
+)
+_LOAD_ERRORS: tuple[type[Exception], ...] = (OSError, *_RUNTIME_ERRORS)
+_FILE_ERRORS = (runtime_state.NoSuchFile, runtime_state.InvalidProtobuf, runtime_state.InvalidGraph)
+_OUT_OF_MEMORY = re.compile(
+    r"out of memory|failed to allocate|bad_alloc|available memory of .* is smaller than requested|"
+    r"cuda failure 2\b|cublas_status_alloc_failed|8007000E",
+    re.IGNORECASE,
+)
+_DTYPES = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(double)": np.float64,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(uint8)": np.uint8,
+    "tensor(bool)": np.bool_,
+}
+_ERRORS_ONLY = 3
+"""Severity from which ONNX Runtime prints; below it tells which nodes run where, for each session."""
+
+
+class OrtSession:
+    """A graph loaded by ONNX Runtime.
+
+    Raises:
+        ModelError: the file cannot be read as a graph, or the CPU cannot run it.
+        ProviderError: the provider asked for could not be had for this graph.
+        DeviceMemoryError: no memory was left for it.
+    """
+
+    def __init__(self, request: LoadRequest) -> None:
+        wanted = request.providers[0][0]
+        self._name = request.model.name
+        self._session = _create(request)
+        obtained = tuple(self._session.get_providers())
+        if wanted.runtime_name not in obtained:
+            raise ProviderError(
+                f"{request.model.name}: execution provider {wanted.name} was asked for and ONNX Runtime gave "
+                f"{', '.join(obtained)}",
+                f"Check that the driver and {wanted.package} fit each other, or add cpu to --execution-providers.",
+            )
+        self._provider = wanted.name
+        self._inputs = {
+            entry.name: GraphInput(
+                shape=tuple(size if isinstance(size, int) else None for size in entry.shape),
+                dtype=np.dtype(_DTYPES.get(entry.type, np.object_)),
+            )
+            for entry in self._session.get_inputs()
+        }
+        self._outputs = tuple(entry.name for entry in self._session.get_outputs())
+
+    @property
+    def provider(self) -> str:
+        """Name of the provider the session really got."""
+        return self._provider
+
+    @property
+    def inputs(self) -> Mapping[str, GraphInput]:
+        """The graph's inputs by name."""
+        return self._inputs
+
+    def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """See :meth:`Session.run`."""
+        try:
+            results: Sequence[Tensor] = self._session.run(self._outputs, dict(inputs))
+        except _RUNTIME_ERRORS as error:
+            if _is_out_of_memory(error):
+                raise DeviceMemoryError(f"{self._name}: no memory left to run on {self._provider}") from error
+            raise ModelError(
+                f"{self._name}: the graph could not be run on {self._provider} ({_first_line(error)})",
+                "Fetch the model again with force-download; if that does not help, report it.",
+            ) from error
+        return dict(zip(self._outputs, results, strict=True))
+
+
+def _create(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not typed
+    model, wanted = request.model, request.providers[0][0]
+    try:
+        for provider, provider_options in request.providers:
+            for folder in provider_options.folders():
+                folder.mkdir(parents=True, exist_ok=True)
+            if provider.prepare is not None:
+                provider.prepare()
+        return onnxruntime.InferenceSession(
+            str(model.path),
+            _session_options(request),
+            providers=[(provider.runtime_name, chosen.to_runtime()) for provider, chosen in request.providers],
+            # Its own fallback prints to the terminal and hides which provider failed; the pool does better.
+            enable_fallback=0,
+        )
+    except _FILE_ERRORS as error:
+        raise ModelError(
+            f"{model.name}: {model.path} cannot be read as a graph ({_first_line(error)})",
+            "Delete the file and fetch it again with force-download.",
+        ) from error
+    except _LOAD_ERRORS as error:
+        if _is_out_of_memory(error):
+            raise DeviceMemoryError(f"{model.name}: no memory left to load it on {wanted.name}") from error
+        if wanted.on_gpu:
+            raise ProviderError(
+                f"{model.name}: execution provider {wanted.name} could not load it ({_first_line(error)})",
+                "Add cpu to --execution-providers to run it there.",
+            ) from error
+        raise ModelError(
+            f"{model.name}: {model.path} could not be loaded ({_first_line(error)})",
+            "Delete the file and fetch it again with force-download.",
+        ) from error
+
+
+def _session_options(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not typed
+    chosen = onnxruntime.SessionOptions()
+    chosen.log_severity_level = _ERRORS_ONLY
+    chosen.intra_op_num_threads = request.threads
+    chosen.inter_op_num_threads = 1
+    chosen.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    chosen.enable_mem_pattern = all(provider.memory_pattern for provider, _ in request.providers)
+    # Spinning threads take the cores that decoder, encoder and other workers need.
+    chosen.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    chosen.add_session_config_entry("session.inter_op.allow_spinning", "0")
+    return chosen
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    return isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)) is not None
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(" .") if lines else type(error).__name__

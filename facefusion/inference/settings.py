@@ -1,0 +1,75 @@
+"""Options of running graphs."""
+
+from __future__ import annotations
+
+from facefusion.config.option import Scope, option, settings_group
+from facefusion.inference.providers.registry import PROVIDERS
+
+
+@settings_group(section="execution")
+class ExecutionSettings:
+    """Where graphs run and how many frames at once."""
+
+    execution_device_ids: tuple[int, ...] = option(
+        (),
+        "numbers of the devices to run on (default: the one with most free memory); with several, each holds all "
+        "models and takes its share of the frames",
+        scope=Scope.JOB,
+        minimum=0,
+        aliases=("execution_device_id",),
+    )
+    execution_providers: tuple[str, ...] = option(
+        (),
+        "execution providers in order of preference, the first that works is used (default: the best that works, "
+        "then cpu)",
+        choices=PROVIDERS.names,
+        scope=Scope.JOB,
+    )
+    execution_thread_count: int = option(
+        0,
+        "threads that work on frames (0 = automatic from cores, memory and provider)",
+        minimum=0,
+        maximum=128,
+        scope=Scope.JOB,
+    )
+    execution_queue_count: int = option(
+        0,
+        "frames a thread takes at a time (0 = automatic from task and frame size)",
+        minimum=0,
+        maximum=64,
+        scope=Scope.JOB,
+    )
+
+
+@settings_group(section="inference")
+class InferenceSettings:
+    """How sessions are made and shared."""
+
+    inference_gate_count: int = option(
+        0,
+        "graphs that may run on a device at once (0 = one for each 2 GB of its free memory, up to 8; 4 where the "
+        "device does not tell)",
+        minimum=0,
+        maximum=64,
+        scope=Scope.JOB,
+    )
+    inference_precision: str = option(
+        "auto",
+        "precision to compute in: auto is half with tensorrt and qnn, full elsewhere",
+        choices=("auto", "full", "half"),
+        scope=Scope.JOB,
+    )
+    gpu_memory_limit: int = option(
+        0,
+        "video memory in GB that loaded models may take per device (0 = no limit)",
+        minimum=0,
+        maximum=1024,
+        scope=Scope.JOB,
+    )
+    session_idle_minutes: int = option(
+        30,
+        "minutes after which a model that nothing uses is released (0 = never)",
+        minimum=0,
+        maximum=1440,
+        scope=Scope.JOB,
+    )
