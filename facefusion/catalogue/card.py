@@ -1,9 +1,63 @@
-"""What the catalogue knows about one model."""
+"""What the catalogue knows about one model, and about the file it runs from."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A package of the package index whose wheel carries model files."""
+
+    name: str
+    version: str
+    sha256: str
+    bytes: int
+
+    @property
+    def requirement(self) -> str:
+        """As pip takes it."""
+        return f"{self.name}=={self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A public address of a part."""
+
+    url: str
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file that a graph is made from."""
+
+    role: str
+    """What the converter knows it as: ``graph``, ``param``, ``weights``."""
+    sha256: str
+    """Of the wheel's member."""
+    bytes: int
+    wheel: Wheel | None
+    member: str | None
+    """Path inside the wheel."""
+    downloads: tuple[Download, ...]
+    """Where else it can be had, in the order to try. The bytes may differ (line ends) and then have their own hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFile:
+    """One graph in the model store, and how to make it."""
+
+    name: str
+    format: str
+    """Format of the parts; names the converter."""
+    options: Mapping[str, bool | Mapping[str, str]]
+    """What the converter needs to be told."""
+    parts: tuple[Part, ...]
+    bytes: int
+    """Size of the finished graph, about; for the space that is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +81,5 @@ class ModelCard:
     """True where pip alone can bring it."""
     numbers: Mapping[str, float | int | str | tuple[float, ...]] = field(default_factory=dict)
     """What the family needs to know by number: input size, mean, scale, thresholds."""
+    graph: GraphFile | None = None
+    """How ``file`` is made; none for a model that is code only."""

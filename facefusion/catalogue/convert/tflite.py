@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -187,7 +188,7 @@ def _depthwise(lowering: _Lowering, operator: Operator) -> None:
     _convolution(lowering, operator, depthwise=True)
 
 
-def _pool(kind: str, **attributes: Any) -> Callable[[_Lowering, Operator], None]:
+def _pool(kind: str, attributes: Mapping[str, Any] = MappingProxyType({})) -> Callable[[_Lowering, Operator], None]:
     def lowered(lowering: _Lowering, operator: Operator) -> None:
         window = lowering.window(operator, (operator.options["FilterHeight"], operator.options["FilterWidth"]))
         value = lowering.graph.add(kind, lowering.channels_first(operator.inputs[0]), **window, **attributes)
@@ -293,7 +294,7 @@ def _transform_landmarks(lowering: _Lowering, operator: Operator) -> None:
 
 _LOWERED: Mapping[str, Callable[[_Lowering, Operator], None]] = {
     "ADD": _elementwise("Add"),
-    "AVERAGE_POOL_2D": _pool("AveragePool", count_include_pad=0),
+    "AVERAGE_POOL_2D": _pool("AveragePool", {"count_include_pad": 0}),
     "CONCATENATION": _concatenation,
     "CONV_2D": _convolution,
     "DEPTHWISE_CONV_2D": _depthwise,

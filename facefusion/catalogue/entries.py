@@ -1,0 +1,168 @@
+"""Turning the tables of ``catalogue.toml`` into cards, strictly: an unknown field is a mistake, not a comment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NoReturn, TypeVar
+
+from facefusion.catalogue.card import Download, GraphFile, ModelCard, Part, Wheel
+from facefusion.catalogue.convert import formats
+from facefusion.core.errors import ModelError
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_NUMBERS = "numbers"
+EntryT = TypeVar("EntryT", Wheel, GraphFile, ModelCard)
+
+
+def read(table: Mapping[str, Any]) -> tuple[tuple[ModelCard, ...], Mapping[str, tuple[str, ...]]]:
+    """All cards, and for each kind the preferred models by name.
+
+    Raises:
+        ModelError: see :meth:`facefusion.catalogue.catalogue.Catalogue.parse`.
+    """
+    top = _Fields("the catalogue", table)
+    wheels = _named(top.tables("wheel"), _wheel)
+    files = _named(top.tables("file"), lambda fields: _file(fields, wheels))
+    cards = _named(top.tables("model"), lambda fields: _card(fields, files))
+    preferences = {
+        kind: tuple(_found(cards, name, f"preferences of {kind}").name for name in names)
+        for kind, names in top.take("preferences", dict).items()
+    }
+    top.finish()
+    return tuple(cards.values()), MappingProxyType(preferences)
+
+
+def _named(tables: list[_Fields], make: Callable[[_Fields], EntryT]) -> dict[str, EntryT]:
+    made: dict[str, EntryT] = {}
+    for fields in tables:
+        entry = make(fields)
+        fields.finish()
+        if entry.name in made:
+            fields.fail("is there twice")
+        made[entry.name] = entry
+    return made
+
+
+def _found(entries: Mapping[str, EntryT], name: str, where: str) -> EntryT:
+    if name not in entries:
+        raise ModelError(f"The model catalogue is wrong: {where} refers to {name!r}, which is not there")
+    return entries[name]
+
+
+def _wheel(fields: _Fields) -> Wheel:
+    return Wheel(
+        name=fields.take("name", str),
+        version=fields.take("version", str),
+        sha256=fields.sha256(),
+        bytes=fields.take("bytes", int),
+    )
+
+
+def _file(fields: _Fields, wheels: Mapping[str, Wheel]) -> GraphFile:
+    name = fields.take("name", str)
+    graph = GraphFile(
+        name=name,
+        format=fields.take("format", str),
+        options=MappingProxyType(fields.take("options", dict, {})),
+        parts=tuple(_part(part, wheels) for part in fields.tables("part")),
+        bytes=fields.take("bytes", int),
+    )
+    fault = formats.fault(graph)
+    if fault:
+        fields.fail(fault)
+    return graph
+
+
+def _part(fields: _Fields, wheels: Mapping[str, Wheel]) -> Part:
+    wheel = fields.take("wheel", str, None)
+    part = Part(
+        role=fields.take("role", str),
+        sha256=(sha256 := fields.sha256()),
+        bytes=(size := fields.take("bytes", int)),
+        wheel=None if wheel is None else _found(wheels, wheel, fields.where),
+        member=fields.take("member", str, None),
+        downloads=tuple(_download(download, sha256, size) for download in fields.tables("downloads")),
+    )
+    fields.finish()
+    if (part.wheel is None) != (part.member is None):
+        fields.fail("needs both wheel and member, or none")
+    if part.wheel is None and not part.downloads:
+        fields.fail("has no source")
+    return part
+
+
+def _download(fields: _Fields, sha256: str, size: int) -> Download:
+    download = Download(
+        url=fields.take("url", str), sha256=fields.sha256(sha256), bytes=fields.take("bytes", int, size)
+    )
+    fields.finish()
+    return download
+
+
+def _card(fields: _Fields, files: Mapping[str, GraphFile]) -> ModelCard:
+    file = fields.take("file", str, None)
+    graph = None if file is None else _found(files, file, fields.where)
+    return ModelCard(
+        name=fields.take("name", str),
+        kind=fields.take("kind", str),
+        family=fields.take("family", str),
+        licence=fields.take("licence", str),
+        vendor=fields.take("vendor", str),
+        year=fields.take("year", int),
+        origin=fields.take("origin", str),
+        file=file,
+        embedded=graph is None or all(part.wheel for part in graph.parts),
+        numbers=fields.numbers(),
+        graph=graph,
+    )
+
+
+class _Fields:
+    """One table, taken apart field by field."""
+
+    def __init__(self, where: str, table: Mapping[str, Any]) -> None:
+        self.where = where
+        self._left = dict(table)
+
+    def fail(self, fault: str) -> NoReturn:
+        raise ModelError(f"The model catalogue is wrong: {self.where} {fault}")
+
+    def take(self, name: str, kind: type, *default: Any) -> Any:  # noqa: ANN401 - TOML values
+        """A field of the given type; missing is an error unless there is a default."""
+        if name not in self._left:
+            if default:
+                return default[0]
+            self.fail(f"lacks the field {name!r}")
+        value = self._left.pop(name)
+        if not isinstance(value, kind) or isinstance(value, bool) is not (kind is bool):
+            self.fail(f"has {value!r} for {name!r}")
+        return value
+
+    def sha256(self, *default: str) -> str:
+        value: str = self.take("sha256", str, *default)
+        if not _SHA256.fullmatch(value):
+            self.fail(f"has {value!r} for 'sha256'")
+        return value
+
+    def tables(self, name: str) -> list[_Fields]:
+        """An array of tables, each known by its own name where it has one."""
+        tables = self.take(name, list, [])
+        if not all(isinstance(table, dict) for table in tables):
+            self.fail(f"has something else than tables for {name!r}")
+        own = [table.get("name", table.get("role", table.get("url", "?"))) for table in tables]
+        return [_Fields(f"{name} {label!r}", table) for label, table in zip(own, tables, strict=True)]
+
+    def numbers(self) -> Mapping[str, float | int | str | tuple[float, ...]]:
+        taken = self.take(_NUMBERS, dict, {})
+        numbers = {name: tuple(value) if isinstance(value, list) else value for name, value in taken.items()}
+        for name, value in numbers.items():
+            parts = value if isinstance(value, tuple) else (value,)
+            if not all(isinstance(part, int | float) for part in parts) and not isinstance(value, str):
+                self.fail(f"has {value!r} for the number {name!r}")
+        return MappingProxyType(numbers)
+
+    def finish(self) -> None:
+        if self._left:
+            self.fail(f"has the unknown field {next(iter(self._left))!r}")

