@@ -1,6 +1,7 @@
 # make run    sets up and swaps the demo's face; the last line printed is the result's path
 # make test   sets up and runs the tests
-# make check  sets up and runs the formatter, the linter, the type checker and the import contracts
+# make check  sets up and runs the formatter, the linter, the type checker, the import contracts
+#             and the comparison of generated files with what the options say
 # make clean  removes what the above made, but for fetched models
 #
 # PYTHON names the interpreter to set up with (default: python3), VENV the environment's folder (default: .venv).
@@ -23,6 +24,7 @@ check: setup-development
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m facefusion.cli.generate --check
 
 setup:
 	@$(PYTHON) scripts/setup_environment.py --environment $(VENV)

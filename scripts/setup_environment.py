@@ -265,9 +265,14 @@ def make_opencv_work(environment: Path) -> None:
         raise EnvironmentSetupError(f"OpenCV cannot be imported in {environment}: {error.splitlines()[-1]}")
 
 
-def set_up(environment: Path, *, development: bool) -> None:
-    """Bring the environment to what the requirement files say; quick where it is there already."""
-    driver = driver_version()
+def set_up(environment: Path, *, development: bool, driver: str | None) -> None:
+    """Bring the environment to what the requirement files say; quick where it is there already.
+
+    Args:
+        environment: its folder.
+        development: with the tools for tests and checks.
+        driver: version of the NVIDIA driver to set up for; none for the processor alone.
+    """
     names = wanted_files(development=development, driver=driver)
     wanted = digests(names)
     usable = is_usable(environment)
@@ -294,9 +299,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Make the virtual environment that FaceFusion runs in.")
     parser.add_argument("--environment", type=Path, default=ROOT / ".venv", help="its folder (default: %(default)s)")
     parser.add_argument("--development", action="store_true", help="with the tools for tests and checks")
+    parser.add_argument(
+        "--cuda", action="store_true", help="for an NVIDIA card that is not in this machine, as when an image is built"
+    )
     arguments = parser.parse_args()
+    driver = str(OLDEST_DRIVER) if arguments.cuda else driver_version()
     try:
-        set_up(arguments.environment, development=arguments.development)
+        set_up(arguments.environment, development=arguments.development, driver=driver)
     except EnvironmentSetupError as error:
         print(f"set-up: {error}", file=sys.stderr)
         return 2

@@ -218,14 +218,13 @@ def test_a_second_set_up_does_nothing_and_a_changed_list_is_installed(monkeypatc
     root.mkdir()
     (root / "requirements.txt").write_text("numpy==1\n")
     monkeypatch.setattr(setup, "digests", lambda names, _root=None, digests=setup.digests: digests(names, root))
-    monkeypatch.setattr(setup, "driver_version", lambda: None)
     monkeypatch.setattr(setup, "install", lambda _environment, names: installed.append(names))
     monkeypatch.setattr(setup, "make_opencv_work", lambda _environment: None)
     for _ in range(2):
-        setup.set_up(environment, development=False)
+        setup.set_up(environment, development=False, driver=None)
     assert installed == [["requirements.txt"]]
     (root / "requirements.txt").write_text("numpy==2\n")
-    setup.set_up(environment, development=False)
+    setup.set_up(environment, development=False, driver=None)
     assert installed == [["requirements.txt"]] * 2
 
 
