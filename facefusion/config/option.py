@@ -87,7 +87,9 @@ PROCESSING_COMMANDS = ("run", "headless-run", "benchmark")
 """Commands that process media, and so take most groups."""
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(option,), kw_only_default=True)
+# Not `field_specifiers=(option,)`: type checkers would then look for a keyword `default` and take every option,
+# whose default comes first, for one without.
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 def settings_group(
     *, section: str, commands: tuple[str, ...] = PROCESSING_COMMANDS
 ) -> Callable[[type[GroupT]], type[GroupT]]:
