@@ -1,0 +1,1 @@
+"""Model families that swap faces, one folder or file each."""

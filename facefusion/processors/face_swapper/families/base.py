@@ -1,0 +1,29 @@
+"""What a family of swapping models offers to the processor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from facefusion.core.values import Face, Frame, Picture
+from facefusion.processors.base import Source
+
+
+class SwapperFamily(Protocol):
+    """One kind of model with its sources prepared.
+
+    :meth:`observe` is called in frame order by one thread and may keep state per track; :meth:`swap` is called from
+    any thread and depends on its arguments only.
+    """
+
+    def prepare(self, sources: Sequence[Source]) -> None:
+        """Learn the identity of one or several photos of the same person. Called once, before all else."""
+
+    def observe(self, frame: Frame, face: Face) -> object:
+        """Look at one face of an untouched frame."""
+
+    def swap(self, picture: Picture, face: Face, observation: object) -> None:
+        """Change one face of the picture in place; ``observation`` is what :meth:`observe` gave for it."""
+
+    def reset(self) -> None:
+        """Forget all tracks."""

@@ -1,0 +1,82 @@
+"""The mesh family: real pixels of the source's photos on the tracked mesh of the target, in the target's light.
+
+No network beyond the landmarks is needed, so it works with what pip brings, at any resolution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from facefusion.core.errors import FaceFusionError, FaceNotFoundError
+from facefusion.core.values import Face, Frame, Landmarks478, Picture
+from facefusion.processors.base import Source
+from facefusion.processors.face_swapper.families.mesh.identity import MeshIdentity, prepare_identity
+from facefusion.processors.face_swapper.families.mesh.observe import Observation, Track, observe
+from facefusion.processors.face_swapper.families.mesh.render import Strength, swap
+
+FORGET_AFTER = 5
+"""Seconds after which a track that is not seen any more is forgotten."""
+
+
+class MeshFamily:
+    """Implements :class:`~facefusion.processors.face_swapper.families.base.SwapperFamily`.
+
+    Args:
+        weight: the option ``face_swapper_weight``, 0 .. 1.
+    """
+
+    def __init__(self, weight: float) -> None:
+        self._strength = Strength.of_weight(weight)
+        self._identity: MeshIdentity | None = None
+        self._tracks: dict[int, Track] = {}
+
+    def prepare(self, sources: Sequence[Source]) -> None:
+        """Learn the identity.
+
+        Raises:
+            FaceNotFoundError: a source comes without landmarks.
+        """
+        photos = []
+        for source in sources:
+            if source.face.mesh is None:
+                raise FaceNotFoundError(
+                    f"no face mesh could be laid over the face in {source.path}",
+                    "Choose a source photo that shows the face from the front.",
+                )
+            photos.append((source.picture, source.face.mesh))
+        self._identity = prepare_identity(photos)
+
+    def observe(self, frame: Frame, face: Face) -> Observation:
+        """Measure one face; tracks that carry a number are smoothed over time."""
+        known = None if face.track is None or face.fresh else self._tracks.get(face.track)
+        observation, track = observe(frame, face, _mesh(face), self._known(), self._strength.shape, known)
+        if face.track is not None:
+            self._tracks[face.track] = track
+            gone = [number for number, other in self._tracks.items() if frame.time - other.time > FORGET_AFTER]
+            for number in gone:
+                del self._tracks[number]
+        return observation
+
+    def swap(self, picture: Picture, face: Face, observation: object) -> None:
+        """Change one face in place."""
+        if not isinstance(observation, Observation):
+            raise TypeError(f"expected what observe() gave for this face, not {observation!r}")
+        swap(picture, self._known(), observation, self._strength)
+
+    def reset(self) -> None:
+        """Forget all tracks."""
+        self._tracks.clear()
+
+    def _known(self) -> MeshIdentity:
+        if self._identity is None:
+            raise FaceFusionError("the mesh swapper has no source face yet", "Call prepare() first.")
+        return self._identity
+
+
+def _mesh(face: Face) -> Landmarks478:
+    if face.mesh is None:
+        raise FaceFusionError(
+            "the mesh swapper needs the 478 landmarks of each target face and got a face without",
+            "Use a landmarker of the kind face_mesh.",
+        )
+    return face.mesh

@@ -1,0 +1,112 @@
+"""Tells bare skin from what lies over it: hair, hats, frames, beards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from facefusion.processors.face_swapper.families.mesh.atlas import Masks
+from facefusion.vision.filters import Map, blur, dilate, grow_within, smooth_step
+
+_LAB_SPREAD_LOW = np.array((4, 2, 2), np.float32)
+_LAB_SPREAD_HIGH = np.array((9, 4, 5), np.float32)
+_LAB_SPREAD_EXTRA = np.array((3, 1.5, 1.5), np.float32)
+"""The skin's own variation is taken as its median deviation, held between the first two, plus the third."""
+
+_SAME_SKIN = np.array((6, 4, 4), np.float32)
+_BRIGHTER_COUNTS = np.float32(0.35)
+"""A highlight is no hair: what is brighter than the skin's median counts only this much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Covering:
+    """Soft maps, 0 .. 1."""
+
+    hair: Map
+    """Hair, hat or frame over what should be skin."""
+    beard: Map
+    """Darker than skin below the nose: beard or deep shadow."""
+
+
+def find_covering(lab: Map, parts: Masks, facing: Map, *, beard_is_skin: bool) -> Covering:
+    """Compare each place of an unwrapped face to the skin of its cheeks, nose and chin.
+
+    Three signs speak for hair: a colour far from the skin's, a texture rougher than the skin's, and, deeper inside the
+    face, darkness together with a change of chromaticity, which shadow does not bring. The first two are looked for
+    at the rim and on the upper forehead only, the third grows inwards from there.
+
+    Args:
+        lab: unwrapped face in Lab, n x n x 3.
+        parts: the maps of that size.
+        facing: how much the surface looks at the camera, n x n, 0 .. 1.
+        beard_is_skin: leave the rim below the mouth alone, so that a beard counts as part of the face.
+    """
+    size = lab.shape[0]
+    core = (parts.skin > 0.9) & (parts.height > 0.42) & (parts.rim_distance > 0.1) & (facing > 0.4)
+    if np.count_nonzero(core) < 40:
+        core = parts.skin > 0.5
+    reference, spread = _skin_colour(lab, parts, facing, core)
+    error = lab - reference
+    scale = np.clip(spread, _LAB_SPREAD_LOW, _LAB_SPREAD_HIGH) + _LAB_SPREAD_EXTRA
+    strangeness = _colour_distance(error, scale) + _roughness(lab[..., 0], core)
+    rim = np.maximum(1 - smooth_step(parts.rim_distance, 0.12, 0.2), 1 - smooth_step(parts.height, 0.25, 0.275))
+    rim *= (1 - parts.brows) * (parts.skin > 0.2)
+    if beard_is_skin:
+        rim *= 1 - smooth_step(parts.height, 0.58, 0.66) * smooth_step(parts.rim_distance, 0.02, 0.05)
+    at_rim = smooth_step(blur(strangeness, size / 128), 1.9, 3.1) * rim
+    deeper = _dark_and_off_colour(lab, reference, error) * (parts.skin > 0.35)
+    deeper = blur(deeper, size / 160) * (1 - smooth_step(parts.height, 0.56, 0.64)) * (parts.skin > 0.35)
+    seeds = np.maximum(at_rim, deeper * (parts.rim_distance < 0.06))
+    hair = np.maximum(at_rim, grow_within(seeds, np.maximum(deeper, at_rim), size // 4))
+    low = smooth_step(parts.height, 0.52, 0.6) * (parts.skin > 0.2) * (error[..., 0] < 0)
+    beard = smooth_step(blur(strangeness, size / 100), 1.6, 2.6) * low
+    width = max(3, (size // 64) | 1)
+    return Covering(blur(dilate(hair, width), size / 110), blur(dilate(beard, 3), size / 110))
+
+
+def _skin_colour(
+    lab: Map, parts: Masks, facing: Map, core: npt.NDArray[np.bool_]
+) -> tuple[Map, npt.NDArray[np.float32]]:
+    """The colour expected at each place, and how much bare skin varies around it."""
+    samples = lab[core]
+    middle = np.median(samples, axis=0)
+    spread = np.float32(1.4826) * np.median(np.abs(samples - middle), axis=0)
+    band = (parts.skin > 0.8) & (parts.height > 0.2) & (parts.height < 0.285)
+    band &= (parts.rim_distance > 0.1) & (facing > 0.6)
+    if np.count_nonzero(band) > 20:
+        forehead = np.median(lab[band], axis=0)
+        if np.abs((forehead - middle) / (spread + _SAME_SKIN)).max() < 2:
+            return np.where((parts.height < 0.36)[..., None], forehead, middle), spread
+    return np.broadcast_to(middle, lab.shape), spread
+
+
+def _colour_distance(error: Map, scale: npt.NDArray[np.float32]) -> Map:
+    darker = np.where(error[..., 0] < 0, error[..., 0], _BRIGHTER_COUNTS * error[..., 0])
+    squared = np.square(darker / scale[0]) + np.square(error[..., 1] / scale[1]) + np.square(error[..., 2] / scale[2])
+    distance: Map = np.sqrt(np.float32(0.8) * squared)
+    return distance
+
+
+def _roughness(lightness: Map, core: npt.NDArray[np.bool_]) -> Map:
+    """How much stronger the local contrast is than that of bare skin."""
+    size = lightness.shape[0]
+    contrast = blur(np.abs(lightness - blur(lightness, size / 90)), size / 64)
+    usual = float(np.median(contrast[core]))
+    rough: Map = np.float32(0.35) * np.clip(contrast * np.float32(1 / (usual + 0.6)) - np.float32(2.2), 0, 4)
+    return rough
+
+
+def _dark_and_off_colour(lab: Map, reference: Map, error: Map) -> Map:
+    own, expected = _chromaticity(lab), _chromaticity(reference)
+    off_colour = np.hypot(own[0] - expected[0], own[1] - expected[1])
+    darkness = -error[..., 0]
+    both = smooth_step(darkness, 14, 23) * smooth_step(off_colour, 8, 13)
+    either: Map = np.maximum(both, smooth_step(darkness, 40, 52))
+    return either
+
+
+def _chromaticity(lab: Map) -> tuple[Map, Map]:
+    scale = np.float32(60) / (lab[..., 0] + np.float32(12))
+    return lab[..., 1] * scale, lab[..., 2] * scale

@@ -1,0 +1,145 @@
+"""Brings the source's skin into the target's light and colour.
+
+Both faces are compared unwrapped, so that the same place is the same part of the face. Light and complexion are the
+wide blur of the skin's tone; what remains is detail. The result is the source's detail, scaled to the contrast that
+the target's skin shows, over the target's light.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from facefusion.core.values import Size
+from facefusion.processors.face_swapper.families.mesh import atlas
+from facefusion.processors.face_swapper.families.mesh.skin import TEXTURE_SIZE, Skin
+from facefusion.processors.face_swapper.families.mesh.tone import to_tone
+from facefusion.vision.filters import Map, resize, smooth_ramp, smooth_step, weighted_blur
+
+FIELD = 48
+"""Side of the maps that light is measured in."""
+
+SPREAD_ACROSS = 0.17 * FIELD
+SPREAD_DOWN = 0.12 * FIELD
+"""Width of the blur that separates light from detail: about a tenth of the crop, as the unwrapped face is wider."""
+
+SMALLEST_TEXTURE = 64
+
+_COLOUR_LIMIT = np.float32(12)
+_COLOUR_GAIN = (0.45, 1.2)
+_GAIN_LIMIT = (0.45, 2.0)
+_MEASURED = 0.8
+"""Share of the measured contrast in the gain; the rest is what exposure alone would ask for."""
+
+Gain = npt.NDArray[np.float32]
+"""Shape (3,): factors for L, a' and b'."""
+
+
+@dataclass(frozen=True, slots=True)
+class Light:
+    """What turns the source's detail into the target's tone: ``detail * gain + field``."""
+
+    field: Map
+    """FIELD x FIELD x 3."""
+    gain: Gain
+    grey: bool
+    """The target has no colour at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """A source's skin without its light."""
+
+    levels: tuple[Map, ...]
+    """(L, a', b') minus the wide blur, at texture size and halved again and again."""
+    field: Map
+    """The same at FIELD size."""
+    lightness: float
+    """Mean L of the skin."""
+    weights: Map
+    """Trusted, beardless skin at FIELD size."""
+
+
+def separate_detail(skin: Skin) -> Detail:
+    """Take the light off a source's skin. Chroma detail is bent to at most 12 units by a hyperbolic tangent."""
+    tone = to_tone(skin.texture)
+    small = Size(FIELD, FIELD)
+    bare = atlas.masks(FIELD).skin * resize(skin.trust, small)
+    beardless = bare * resize(skin.beardless, small)
+    weights = beardless if beardless.sum() > 0.25 * bare.sum() else bare
+    reduced = resize(tone, small)
+    mean = _mean(reduced, weights)
+    light, support = weighted_blur(reduced, weights, SPREAD_ACROSS, SPREAD_DOWN)
+    light = _blend(light, mean, smooth_step(support, 0.03, 0.2))
+    detail = tone - resize(light, Size(TEXTURE_SIZE, TEXTURE_SIZE))
+    detail[..., 1:] = _COLOUR_LIMIT * np.tanh(detail[..., 1:] / _COLOUR_LIMIT)
+    levels = [detail]
+    while levels[-1].shape[0] > SMALLEST_TEXTURE:
+        side = levels[-1].shape[0] // 2
+        levels.append(resize(levels[-1], Size(side, side)))
+    return Detail(tuple(levels), resize(detail, small), float(mean[0]), weights)
+
+
+def measure_light(tone: Map, weights: Map, beardless: Map, detail: Detail) -> Light:
+    """Compare the target's unwrapped face with the source's detail.
+
+    Args:
+        tone: (L, a', b') of the target, FIELD x FIELD x 3.
+        weights: where the target shows its bare skin, FIELD x FIELD.
+        beardless: 0 where the target has a beard.
+        detail: of the source.
+    """
+    own = weights * beardless
+    if own.sum() < 0.25 * weights.sum():
+        own = weights
+    others = weights * detail.weights
+    light, support = weighted_blur(tone, own, SPREAD_ACROSS, SPREAD_DOWN)
+    drift, other_support = weighted_blur(detail.field, others, SPREAD_ACROSS, SPREAD_DOWN)
+    sure = smooth_step(np.minimum(support, other_support), 0.03, 0.2)
+    mean = _mean(tone, own)
+    light = _blend(light, mean, sure)
+    drift = _blend(drift, _mean(detail.field, others), sure)
+    gain, grey = _gain(tone - light, detail.field - drift, own * others, weights, mean, detail.lightness)
+    field = light - drift * gain
+    if grey:
+        field[..., 1:] = 0
+    return Light(field, gain, grey)
+
+
+def _gain(
+    target: Map, source: Map, shared: Map, weights: Map, mean: npt.NDArray[np.float32], lightness: float
+) -> tuple[Gain, bool]:
+    """Contrast of the target's detail over that of the source's, held within limits around the exposure's ratio."""
+    exposure = (float(mean[0]) + 10) / (lightness + 10)
+    upper = (shared > 0.5) & (atlas.masks(FIELD).height < 0.6)
+    if np.count_nonzero(upper) < 30:
+        upper = weights > 0.3
+    if not upper.any():
+        upper = np.ones_like(upper)
+    spread = np.median(np.abs(target[upper]), axis=0) + np.float32(7e-4)
+    ratio = (spread / (np.median(np.abs(source[upper]), axis=0) + np.float32(7e-4))).tolist()
+    measured = np.array(
+        [
+            min(max(ratio[0], 0.6 * exposure, _GAIN_LIMIT[0]), 1.25 * exposure, _GAIN_LIMIT[1]),
+            min(max(ratio[1], _COLOUR_GAIN[0]), _COLOUR_GAIN[1]),
+            min(max(ratio[2], _COLOUR_GAIN[0]), _COLOUR_GAIN[1]),
+        ],
+        np.float32,
+    )
+    expected = np.array([min(max(exposure, 0.5), 2), 1, 1], np.float32)
+    gain = np.float32(_MEASURED) * measured + np.float32(1 - _MEASURED) * expected
+    chroma = float(np.hypot(mean[1], mean[2]))
+    gain[1:] *= smooth_ramp(chroma, 1.5, 6)
+    return gain, chroma < 0.3
+
+
+def _mean(values: Map, weights: Map) -> npt.NDArray[np.float32]:
+    mean: npt.NDArray[np.float32] = (values * weights[..., None]).sum(axis=(0, 1)) / (weights.sum() + np.float32(1e-6))
+    return mean
+
+
+def _blend(values: Map, other: npt.NDArray[np.float32], share: Map) -> Map:
+    weight = share[..., None]
+    return values * weight + other * (1 - weight)

@@ -1,0 +1,180 @@
+"""What is learned from each frame in order, and smoothed over time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from facefusion.core.values import Affine, Face, Frame, Landmarks478, Picture, Size
+from facefusion.processors.face_swapper.families.mesh import atlas, topology
+from facefusion.processors.face_swapper.families.mesh.geometry import (
+    Shifts,
+    face_square,
+    mouth_gap,
+    mouth_state,
+    proportion_shifts,
+)
+from facefusion.processors.face_swapper.families.mesh.hair import find_covering
+from facefusion.processors.face_swapper.families.mesh.identity import MeshIdentity
+from facefusion.processors.face_swapper.families.mesh.light import FIELD, Light, measure_light
+from facefusion.processors.face_swapper.families.mesh.sharpness import (
+    middle_of,
+    target_fine_detail,
+    texture_density,
+)
+from facefusion.processors.face_swapper.families.mesh.tone import lab_to_tone, to_lab
+from facefusion.vision.filters import Map, Marks, quantise, resize, sample, smooth_ramp, smooth_step
+from facefusion.vision.geometry import transform_mesh
+
+CROP_SIZES = (96, 128, 192, 256, 384, 512)
+"""Sides of the crop that is worked on: the smallest that is not coarser than the frame, or the largest."""
+
+GLANCE = 128
+"""Side of the small crop that the target is measured in."""
+
+SURVEY = 96
+"""Side of the unwrapped target that is searched for hair."""
+
+LIGHT_SETTLES = 0.028
+GAIN_SETTLES = 0.09
+SHAPE_SETTLES = 0.15
+COVER_SETTLES = 0.1
+SOFTNESS_SETTLES = 0.15
+"""Seconds after which a change has come through by 63 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One face of one frame, measured."""
+
+    frame_to_crop: Affine
+    size: int
+    """Side of the crop."""
+    mesh: Landmarks478
+    """In crop pixels."""
+    shifts: Shifts
+    """Towards the source's proportions, in crop pixels."""
+    light: Light
+    uncovered: Marks
+    """255 where the target's skin is bare, 0 where something lies over it; SURVEY x SURVEY, unwrapped."""
+    mouth_gap: float
+    """In eye distances."""
+    mismatch: float
+    """How far the mouth's expression is from the source's, 0 .. 1."""
+    softness: float
+    """Blur in crop pixels that the source needs to be no sharper than the target."""
+
+
+@dataclass(slots=True)
+class Track:
+    """What is remembered of one face from frame to frame. Shifts are kept in crop sides."""
+
+    time: Fraction
+    size: int
+    light: Light
+    shifts: Shifts
+    uncovered: Map
+    softness: float
+
+
+def observe(
+    frame: Frame, face: Face, mesh: Landmarks478, identity: MeshIdentity, shape: float, track: Track | None
+) -> tuple[Observation, Track]:
+    """Measure a face.
+
+    Args:
+        frame: untouched.
+        face: tracked.
+        mesh: of the face, in frame pixels.
+        identity: of the source.
+        shape: share of the source's proportions, 0 .. 1.
+        track: what was remembered, or none for a face just met.
+    """
+    square = face_square(mesh)
+    size = _crop_size(square.side, track.size if track else None)
+    frame_to_crop = square.to_crop(size)
+    placed = transform_mesh(frame_to_crop, mesh.astype(np.float32))
+    shifts = proportion_shifts(identity.mesh, placed, shape) / np.float32(size)
+    light, uncovered = _survey(frame.picture, square.to_crop(GLANCE), mesh, identity)
+    softness = _softness(frame.picture, frame_to_crop, size, placed, identity, float(light.gain[0]))
+    if track is None:
+        track = Track(frame.time, size, light, shifts, uncovered, 0.0 if softness is None else softness)
+    else:
+        passed = float(frame.time - track.time)
+        track = Track(
+            frame.time,
+            size,
+            Light(
+                _settle(track.light.field, light.field, passed, LIGHT_SETTLES),
+                _settle(track.light.gain, light.gain, passed, GAIN_SETTLES),
+                light.grey,
+            ),
+            _settle(track.shifts, shifts, passed, SHAPE_SETTLES),
+            _settle(track.uncovered, uncovered, passed, COVER_SETTLES),
+            track.softness
+            if softness is None
+            else track.softness + (softness - track.softness) * _share(passed, SOFTNESS_SETTLES),
+        )
+    difference = float(np.linalg.norm(mouth_state(mesh) - identity.mouth))
+    return (
+        Observation(
+            frame_to_crop=frame_to_crop,
+            size=size,
+            mesh=placed,
+            shifts=track.shifts * np.float32(size),
+            light=track.light,
+            uncovered=quantise(track.uncovered),
+            mouth_gap=mouth_gap(mesh),
+            mismatch=smooth_ramp(difference, 0.08, 0.3),
+            softness=track.softness,
+        ),
+        track,
+    )
+
+
+def _crop_size(side: float, before: int | None) -> int:
+    """The size for a face square of ``side`` frame pixels; the one before is kept while it fits nearly as well."""
+    if before is not None and 0.6 * before <= side <= 1.1 * before:
+        return before
+    return next((size for size in CROP_SIZES if size >= 0.95 * side), CROP_SIZES[-1])
+
+
+def _survey(picture: Picture, to_glance: Affine, mesh: Landmarks478, identity: MeshIdentity) -> tuple[Light, Map]:
+    """Light of the target's skin, and where it is bare."""
+    glance = picture.warp(to_glance, Size(GLANCE, GLANCE))
+    placed = transform_mesh(to_glance, mesh.astype(np.float32))
+    raster = atlas.raster(SURVEY)
+    x, y = raster.interpolate(placed[:468, 0]), raster.interpolate(placed[:468, 1])
+    lab = to_lab(sample(glance, x, y))
+    turned = raster.interpolate(topology.facing(placed))
+    covering = find_covering(lab, atlas.masks(SURVEY), np.clip(turned, 0, 1), beard_is_skin=False)
+    small = Size(FIELD, FIELD)
+    seen = resize(smooth_step(turned, 0.1, 0.4) * (1 - covering.hair), small)
+    weights = seen * atlas.masks(FIELD).skin * (atlas.masks(FIELD).edge > 0.3)
+    light = measure_light(resize(lab_to_tone(lab), small), weights, 1 - resize(covering.beard, small), identity.detail)
+    return light, 1 - covering.hair
+
+
+def _softness(
+    picture: Picture, frame_to_crop: Affine, size: int, placed: Landmarks478, identity: MeshIdentity, gain: float
+) -> float | None:
+    first, count = middle_of(size)
+    to_patch = frame_to_crop.copy()
+    to_patch[:, 2] -= first
+    patch = picture.warp(to_patch, Size(count, count))
+    fine_detail = target_fine_detail(patch, placed - np.array((first, first, 0), np.float32))
+    if fine_detail is None:
+        return None
+    return identity.sharpness.blur_to_match(fine_detail, gain, texture_density(placed))
+
+
+def _settle(before: Map, now: Map, passed: float, settles: float) -> Map:
+    return before + (now - before) * np.float32(_share(passed, settles))
+
+
+def _share(passed: float, settles: float) -> float:
+    """Share of a change that comes through in ``passed`` seconds."""
+    return 1 - math.exp(-max(passed, 0) / settles)

@@ -1,0 +1,65 @@
+"""The face swapper: hands each chosen face to the family of the chosen model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from facefusion.core.errors import ModelError
+from facefusion.core.values import Face, Frame, Picture, Size
+from facefusion.processors.base import ProcessorKind, Workshop
+from facefusion.processors.face_swapper.families.base import SwapperFamily
+from facefusion.processors.face_swapper.families.mesh.family import MeshFamily
+from facefusion.processors.face_swapper.settings import FaceSwapperSettings
+
+FAMILIES: Mapping[str, Callable[[Workshop], SwapperFamily]] = {
+    "mesh": lambda workshop: MeshFamily(workshop.settings.face_swapper_weight),
+}
+"""Every family by the name that model cards give it."""
+
+
+class FaceSwapper:
+    """Swaps every face that it is given."""
+
+    name = "face_swapper"
+
+    def __init__(self, family: SwapperFamily) -> None:
+        self._family = family
+
+    def output_size(self, size: Size) -> Size:
+        """Same as the input."""
+        return size
+
+    def observe(self, frame: Frame, faces: Sequence[Face]) -> tuple[object, ...]:
+        """One observation per face."""
+        return tuple(self._family.observe(frame, face) for face in faces)
+
+    def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
+        """Swap every face in place."""
+        if not isinstance(observation, tuple) or len(observation) != len(faces):
+            raise TypeError("expected what observe() gave for these faces")
+        for face, seen in zip(faces, observation, strict=True):
+            self._family.swap(picture, face, seen)
+        return picture
+
+    def reset(self) -> None:
+        """Forget all tracks."""
+        self._family.reset()
+
+
+def _models(settings: FaceSwapperSettings) -> Mapping[str, str]:
+    return {"face_swapper": settings.face_swapper_model}
+
+
+def _build(workshop: Workshop) -> FaceSwapper:
+    card = workshop.cards["face_swapper"]
+    if card.family not in FAMILIES:
+        raise ModelError(
+            f"the model {card.name} belongs to the family {card.family}, which the face swapper does not know",
+            f"Choose a model of one of these families: {', '.join(FAMILIES)}.",
+        )
+    family = FAMILIES[card.family](workshop)
+    family.prepare(workshop.sources)
+    return FaceSwapper(family)
+
+
+KIND = ProcessorKind(build=_build, models=_models, needs_sources=True)
