@@ -37,6 +37,9 @@ TAKEN = 0.3
 TOUCHING = 0.05
 """Overlap from which two tracks may have taken each other's face."""
 
+FAITH = 0.6
+"""Share of the presence asked of a new face that is enough for a known one, lest a hand before it make it flicker."""
+
 CALM = 0.1
 """Seconds between searches that are made only since a face changed its looks quickly."""
 
@@ -99,7 +102,7 @@ class FaceTracker:
 
     def _follow(self, track: Track, picture: Picture, time: float) -> None:
         reading = self._analyser.read(picture, track.region_at(time))
-        if reading.presence < self._analyser.minimum_presence:
+        if reading.presence < self._analyser.minimum_presence * FAITH:
             track.lost = True
         else:
             track.follow(reading, time)
@@ -139,7 +142,6 @@ class FaceTracker:
         for column, track in enumerate(active):
             if track.broken and column not in links.values():
                 track.lost = True
-            track.broken = track.startled = False
         confirmed = [(active[column], finds[row]) for row, column in links.items()]
         for track, find in confirmed:
             self._confirm(track, find, picture, time)
@@ -147,10 +149,13 @@ class FaceTracker:
         self._welcome([find for row, find in enumerate(finds) if row not in links], picture, time)
 
     def _confirm(self, track: Track, find: Find, picture: Picture, time: float) -> None:
-        """Put a mesh that slid off its face back onto it."""
+        """Put a mesh that slid or leapt off its face back onto it."""
         track.score = find.score
-        if disagreement(track.reading, find) > DISAGREEMENT_LIMIT:
-            for measured in self._analyser.measure(picture, [find]):
+        gap = disagreement(track.reading, find)
+        if gap <= DISAGREEMENT_LIMIT and not track.broken:
+            return
+        for measured in self._analyser.measure(picture, [find]):
+            if disagreement(measured.reading, find) < gap:
                 track.restart(measured, time, stale=True)
                 track.doubted = True
 

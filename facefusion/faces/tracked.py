@@ -22,8 +22,11 @@ VIEW_SIDE = 16
 STEADY_LIKENESS = 0.9
 """Correlation of two successive views of a face below which it may have become another's."""
 
-BROKEN_LIKENESS = 0.6
+BROKEN_LIKENESS = 0.5
 """Correlation below which the later view does not continue the earlier one."""
+
+STARTLING = 3.0
+"""How much less alike than usual two views must be to raise doubt, as a factor: blurred faces always change more."""
 
 JUMP = 0.5
 """Of its longer side: a face that moved further in one frame is not the one that was there."""
@@ -82,6 +85,8 @@ class Track:
     """The last reading looks rather unlike the one before."""
     """Whether it may have come to lie on another person and must be recognised again."""
     fresh: bool = True
+    unrest: float = 0.0
+    """Usual lack of likeness of successive views, 0..1."""
     smoother: MeshSmoother = field(default_factory=MeshSmoother)
 
     def __post_init__(self) -> None:
@@ -106,7 +111,8 @@ class Track:
         likeness = float((self.view * view).sum())
         leapt = float(np.hypot(*moved)) > JUMP * side or not 1 / LARGEST_GROWTH < growth < LARGEST_GROWTH
         self.broken = leapt or likeness < BROKEN_LIKENESS
-        self.startled = likeness < STEADY_LIKENESS
+        self.startled = likeness < STEADY_LIKENESS and 1.0 - likeness > STARTLING * self.unrest
+        self.unrest += 0.2 * (1.0 - likeness - self.unrest)
         self.doubted |= self.broken or self.startled
         if self.broken:
             self.velocity[:] = 0

@@ -1,0 +1,31 @@
+"""Yahoo's OpenNSFW: a residual network that gives one probability.
+
+J. Mahadeokar, G. Pesavento, "Open Sourcing a Deep Learning Solution for Detecting NSFW Images", 2016.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from facefusion.catalogue.card import ModelCard
+from facefusion.core.graph import GraphRunner
+from facefusion.core.values import Picture, Size
+
+RESIZED_SIDE = 256
+INPUT_SIDE = 224
+BGR_MEAN = np.array((104.0, 117.0, 123.0), np.float32)
+
+
+class OpenNsfw:
+    """Runs the graph ``input`` (n, 224, 224, 3) BGR less the mean of its training set -> ``output`` (n, 2)."""
+
+    def __init__(self, card: ModelCard, graph: GraphRunner) -> None:
+        self._graph = graph
+
+    def score(self, picture: Picture) -> float:
+        """See :class:`~facefusion.content.base.ContentModel`; looks at the middle of the picture, squeezed square."""
+        image = picture.thumbnail(Size(RESIZED_SIDE, RESIZED_SIDE))
+        border = (RESIZED_SIDE - INPUT_SIDE) // 2
+        inner = slice(border, border + INPUT_SIDE)
+        tensor = image[None, inner, inner].astype(np.float32) - BGR_MEAN
+        return float(self._graph.run({"input": tensor})["output"][0, 1])

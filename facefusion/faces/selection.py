@@ -1,0 +1,155 @@
+"""Choosing the faces to work on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from facefusion.core.errors import FaceNotFoundError
+from facefusion.core.values import Embedding, Face, Frame
+from facefusion.faces.analyse import FaceAnalyser
+from facefusion.faces.recognise.base import distance
+from facefusion.faces.settings import FaceSelectorSettings
+from facefusion.observability.events import EventSink, Notice
+
+LOYALTY = 0.05
+"""How much further from the reference than the limit a face that was accepted may drift before it is dropped."""
+
+PATIENCE = 0.5
+"""Seconds for which another face must come first before mode ``one`` turns to it."""
+
+SORT_KEYS: Mapping[str, Callable[[Face], float]] = {
+    "left-right": lambda face: float(face.box[0]),
+    "right-left": lambda face: -float(face.box[0]),
+    "top-bottom": lambda face: float(face.box[1]),
+    "bottom-top": lambda face: -float(face.box[1]),
+    "small-large": lambda face: _area(face),
+    "large-small": lambda face: -_area(face),
+    "best-worst": lambda face: -face.score,
+    "worst-best": lambda face: face.score,
+}
+
+
+def sort_faces(faces: Iterable[Face], order: str) -> tuple[Face, ...]:
+    """The faces in one of the eight orders; equal ones stay as they are."""
+    return tuple(sorted(faces, key=SORT_KEYS[order]))
+
+
+class FaceSelector:
+    """Chooses faces frame by frame. Frames in order, one thread; what it decided on a track it sticks to.
+
+    Args:
+        settings: mode, order and limit.
+        reference: whom to look for in mode ``reference``; where there is none, nobody is chosen.
+    """
+
+    def __init__(self, settings: FaceSelectorSettings, reference: Embedding | None = None) -> None:
+        self._settings = settings
+        self._reference = reference
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget earlier decisions: a new video or segment begins."""
+        self._accepted: set[int] = set()
+        self._chosen: int | None = None
+        self._rival_since: float | None = None
+
+    def select(self, faces: Sequence[Face], time: float = 0.0) -> tuple[Face, ...]:
+        """The faces to work on, of those in a frame.
+
+        Args:
+            faces: with embeddings, for mode ``reference``; with tracks, in a video.
+            time: of the frame, in seconds.
+        """
+        ordered = sort_faces(faces, self._settings.face_selector_order)
+        match self._settings.face_selector_mode:
+            case "many":
+                return ordered
+            case "one":
+                return self._one(ordered, time)
+            case _:
+                return tuple(face for face in ordered if self._is_reference(face))
+
+    def _one(self, ordered: Sequence[Face], time: float) -> tuple[Face, ...]:
+        """The first face; of two that come first by turns, the one that was, until the other has been for a while."""
+        if not ordered:
+            return ()
+        held = next((face for face in ordered if face.track is not None and face.track == self._chosen), None)
+        if held is None or held is ordered[0]:
+            self._rival_since = None
+        elif self._rival_since is None:
+            self._rival_since = time
+        if held is None or (self._rival_since is not None and time - self._rival_since >= PATIENCE):
+            held, self._rival_since = ordered[0], None
+        self._chosen = held.track
+        return (held,)
+
+    def _is_reference(self, face: Face) -> bool:
+        if self._reference is None or face.embedding is None:
+            return False
+        limit = self._settings.reference_face_distance
+        if face.track in self._accepted:
+            limit += LOYALTY
+        near = distance(face.embedding, self._reference) < limit
+        if face.track is not None:
+            (self._accepted.add if near else self._accepted.discard)(face.track)
+        return near
+
+
+def reference_face(faces: Sequence[Face], settings: FaceSelectorSettings) -> Face:
+    """The reference among the faces of one picture: by order and position, the last where there are fewer.
+
+    Raises:
+        ValueError: there are no faces.
+    """
+    if not faces:
+        raise ValueError("no face to choose a reference from")
+    position = min(max(settings.reference_face_position, 0), len(faces) - 1)
+    return sort_faces(faces, settings.face_selector_order)[position]
+
+
+def find_reference(
+    frames: Iterable[Frame],
+    analyser: FaceAnalyser,
+    settings: FaceSelectorSettings,
+    events: EventSink,
+    *,
+    explicit: bool,
+) -> Embedding | None:
+    """Whom mode ``reference`` looks for.
+
+    Args:
+        frames: the target from the reference frame on; an image is one frame. No more are taken than needed.
+        analyser: finds and recognises.
+        settings: which face of the frame it is.
+        events: told where another frame than the first is used.
+        explicit: whether the user chose the frame. If so no other will do; if not, the first that shows a face does.
+
+    Returns:
+        The identity; none where no frame shows a face and none was asked for.
+
+    Raises:
+        FaceNotFoundError: the frame that the user chose shows no face.
+    """
+    first: int | None = None
+    for frame in frames:
+        first = frame.index if first is None else first
+        faces: tuple[Face, ...] = ()
+        if frame.index == first or analyser.detect(frame.picture, thorough=False):
+            faces = analyser.faces(frame.picture, recognise=True)
+        if faces:
+            if frame.index != first:
+                events.emit(
+                    Notice(f"Frame {first} shows no face; the reference face is taken from frame {frame.index}.")
+                )
+            return reference_face(faces, settings).embedding
+        if explicit:
+            raise FaceNotFoundError(
+                f"Frame {frame.index} of the target, chosen with --reference-frame-number, shows no face",
+                "Choose a frame that does, or work on all faces with --face-selector-mode many.",
+            )
+    return None
+
+
+def _area(face: Face) -> float:
+    left, top, right, bottom = (float(edge) for edge in face.box)
+    return (right - left) * (bottom - top)
