@@ -75,5 +75,5 @@ class ContentAnalyser:
         seen = "the picture" if self._expected == 1 else f"{self.counted} of {self.looked_at} pictures looked at"
         return ContentRefusedError(
             f"{self._path} was refused by the content filter: {seen} most likely shows sexual content",
-            "Nothing was written. The filter cannot be talked round; use another target.",
+            "Nothing was written. Use another target.",
         )

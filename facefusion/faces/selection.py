@@ -17,12 +17,18 @@ LOYALTY = 0.05
 PATIENCE = 0.5
 """Seconds for which another face must come first before mode ``one`` turns to it."""
 
+
+def _area(face: Face) -> float:
+    left, top, right, bottom = (float(edge) for edge in face.box)
+    return (right - left) * (bottom - top)
+
+
 SORT_KEYS: Mapping[str, Callable[[Face], float]] = {
     "left-right": lambda face: float(face.box[0]),
     "right-left": lambda face: -float(face.box[0]),
     "top-bottom": lambda face: float(face.box[1]),
     "bottom-top": lambda face: -float(face.box[1]),
-    "small-large": lambda face: _area(face),
+    "small-large": _area,
     "large-small": lambda face: -_area(face),
     "best-worst": lambda face: -face.score,
     "worst-best": lambda face: face.score,
@@ -148,8 +154,3 @@ def find_reference(
                 "Choose a frame that does, or work on all faces with --face-selector-mode many.",
             )
     return None
-
-
-def _area(face: Face) -> float:
-    left, top, right, bottom = (float(edge) for edge in face.box)
-    return (right - left) * (bottom - top)
