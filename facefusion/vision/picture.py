@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import Self, TypeVar, cast
+from typing import NamedTuple, Self, TypeVar, cast
 
 import cv2
 import numpy as np
@@ -26,15 +25,19 @@ SIXTEEN_BIT_STEP = 257.0
 """Codes of 16 bits per level of 0..255."""
 
 
-class Siting(Enum):
-    """Where chroma samples lie between the luma samples they stand for; the value is the share of the gap (x, y)."""
+class Siting(NamedTuple):
+    """Where the first chroma sample lies between the luma samples it stands for, as a share of the gap in x and y."""
 
-    LEFT = (0.0, 0.5)
-    """MPEG-2, H.264 and later, where nothing else is said."""
-    CENTRE = (0.5, 0.5)
-    """JPEG and MPEG-1."""
-    TOP_LEFT = (0.0, 0.0)
-    """Ultra HD Blu-ray."""
+    x: float
+    y: float
+
+
+LEFT = Siting(0.0, 0.5)
+"""MPEG-2, H.264 and later, where nothing else is said."""
+CENTRE = Siting(0.5, 0.5)
+"""JPEG and MPEG-1."""
+TOP_LEFT = Siting(0.0, 0.0)
+"""Ultra HD Blu-ray."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Layout:
     """Luma columns per chroma column."""
     step_y: int = 1
     """Luma rows per chroma row."""
-    siting: Siting = Siting.LEFT
+    siting: Siting = LEFT
 
     def plane_size(self, index: int, size: Size) -> Size:
         """Size of plane ``index`` of a picture of ``size``; a last odd column or row has chroma of its own."""
@@ -56,7 +59,7 @@ class Layout:
         """The map from the picture's pixels to those of plane ``index``."""
         if index == 0:
             return np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-        x, y = self.siting.value
+        x, y = self.siting
         return np.array(
             [
                 [1.0 / self.step_x, 0.0, -x * (self.step_x - 1) / self.step_x],
@@ -216,9 +219,8 @@ class BgrPicture:
         if self.bit_depth == 16:
             codes = np.clip(levels.astype(np.float32), 0.0, 255.0) * np.float32(SIXTEEN_BIT_STEP)
             return np.rint(codes).astype(np.uint16)
-        if levels.dtype == np.uint8:
-            return cast("Plane", levels)
-        return cast("Plane", np.rint(np.clip(levels, 0.0, 255.0)).astype(np.uint8))
+        codes = levels if levels.dtype == np.uint8 else np.rint(np.clip(levels, 0, 255)).astype(np.uint8)
+        return cast("Plane", codes)
 
 
 def _to_levels(codes: Plane, *, as_float: bool) -> Pixels:

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from facefusion.core.values import Size
 from facefusion.vision.colour import Coding, Matrix
 from facefusion.vision.geometry import invert, transform_points
-from facefusion.vision.picture import BgrPicture, Layout, Siting, YuvPicture
+from facefusion.vision.picture import CENTRE, LEFT, TOP_LEFT, BgrPicture, Layout, YuvPicture
 
 IDENTITY = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 
 
-def layout(step_x=2, step_y=2, *, bits=8, full=False, siting=Siting.LEFT, matrix=Matrix.BT709):
+def layout(step_x=2, step_y=2, *, bits=8, full=False, siting=LEFT, matrix=Matrix.BT709):
     return Layout(Coding(matrix, full, bits), step_x, step_y, siting)
 
 
@@ -53,8 +53,8 @@ FORMS = [
     layout(1, 1),
     layout(2, 1),
     layout(2, 2),
-    layout(2, 2, siting=Siting.CENTRE, full=True, matrix=Matrix.BT601),
-    layout(2, 2, siting=Siting.TOP_LEFT, bits=10, matrix=Matrix.BT2020),
+    layout(2, 2, siting=CENTRE, full=True, matrix=Matrix.BT601),
+    layout(2, 2, siting=TOP_LEFT, bits=10, matrix=Matrix.BT2020),
     layout(1, 2, bits=16),
 ]
 

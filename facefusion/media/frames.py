@@ -1,0 +1,157 @@
+"""Between FFmpeg's frames and pictures, without a copy wherever the format allows."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+from av.video.frame import VideoFrame
+
+from facefusion.core.values import Picture, Size
+from facefusion.media.colour import FULL, LIMITED, ColourDescription
+from facefusion.media.orientation import Orientation
+from facefusion.media.pixel_format import native_layout, planar_name, working_format
+from facefusion.vision.colour import Matrix, Plane
+from facefusion.vision.picture import BgrPicture, Layout, YuvPicture
+
+SWSCALE_MATRICES: dict[Matrix, int] = {
+    Matrix.BT709: 1,
+    Matrix.FCC: 4,
+    Matrix.BT601: 5,
+    Matrix.SMPTE240M: 7,
+    Matrix.BT2020: 9,
+}
+"""What FFmpeg's scaler calls the matrices."""
+
+
+class DecodedPlanes:
+    """The planes of a decoder's frame, read in place.
+
+    The decoder may still refer to the frame while it decodes later ones, so the frame is made writable, which copies
+    it together with its side data, before anything is written.
+    """
+
+    def __init__(self, frame: VideoFrame) -> None:
+        self.frame = frame
+        self._planes = _views(frame, writable=False)
+        self._writable = False
+
+    def planes(self) -> tuple[Plane, ...]:
+        """The planes, to read."""
+        return self._planes
+
+    def writable_planes(self) -> tuple[Plane, ...]:
+        """The planes of a frame that nobody else refers to."""
+        if not self._writable:
+            self._planes = ()  # they point into memory that the next line lets go
+            self.frame.make_writable()
+            self._planes = _views(self.frame, writable=True)
+            self._writable = True
+        return self._planes
+
+
+def _views(frame: VideoFrame, *, writable: bool) -> tuple[Plane, ...]:
+    depth = max(component.bits for component in frame.format.components)
+    dtype = np.dtype(np.uint8 if depth <= 8 else np.uint16)
+    views = []
+    for plane in frame.planes:
+        rows = np.frombuffer(cast("memoryview", plane), dtype).reshape(plane.height, plane.line_size // dtype.itemsize)
+        view = rows[:, : plane.width]
+        view.flags.writeable = writable
+        views.append(view)
+    return tuple(views)
+
+
+def picture_of(frame: VideoFrame, colour: ColourDescription, size: Size, orientation: Orientation) -> Picture:
+    """The picture of a decoded frame, upright.
+
+    Args:
+        frame: as decoded; it belongs to the picture from now on.
+        colour: of the stream.
+        size: as stored; a frame of another size (the stream changed) is scaled to it.
+        orientation: from stored to shown.
+    """
+    name = working_format(frame.format.name)
+    layout = native_layout(name, colour, size)
+    if frame.format.name != name or (frame.width, frame.height) != size:
+        frame = _converted(frame, name, size, colour)
+    if layout is None:
+        return _bgr_picture(frame, orientation)
+    if orientation.upright and all(plane.line_size > 0 for plane in frame.planes):
+        return YuvPicture(DecodedPlanes(frame), layout)
+    planes = [orientation.apply(plane) for plane in _views(frame, writable=False)]
+    return YuvPicture(planes, orientation.apply_to_layout(layout, size))
+
+
+def _converted(frame: VideoFrame, name: str, size: Size, colour: ColourDescription) -> VideoFrame:
+    """The general conversion, by FFmpeg's scaler, told the stream's matrix and range."""
+    coding = colour.coding(8, size.height)
+    full = coding.full_range or "yuvj" in frame.format.name
+    to_rgb = native_layout(name, colour, size) is None
+    converted = frame.reformat(
+        width=size.width,
+        height=size.height,
+        format=name,
+        src_colorspace=SWSCALE_MATRICES[coding.matrix],
+        dst_colorspace=SWSCALE_MATRICES[coding.matrix],
+        src_color_range=FULL if full or frame.format.is_rgb else LIMITED,
+        dst_color_range=FULL if full or to_rgb else LIMITED,
+        interpolation="BICUBIC",
+    )
+    converted.pts, converted.time_base = frame.pts, frame.time_base
+    return converted
+
+
+def _bgr_picture(frame: VideoFrame, orientation: Orientation) -> BgrPicture:
+    codes = cast("Plane", frame.to_ndarray())
+    return BgrPicture(orientation.apply(codes))
+
+
+def frame_of(picture: Picture, name: str, size: Size, colour: ColourDescription) -> VideoFrame:
+    """The frame to encode for a picture.
+
+    A decoder's frame of the right format is handed on as it is, written to or not; planes of our own are copied into
+    a new frame; what has another format is converted by FFmpeg's scaler.
+
+    Args:
+        picture: the picture; its right and bottom border is cut where ``size`` is smaller.
+        name: pixel format to encode.
+        size: size to encode.
+        colour: of the stream.
+    """
+    if isinstance(picture, YuvPicture):
+        own = planar_name(picture.layout, grey=picture.grey)
+        if isinstance(picture.store, DecodedPlanes) and picture.size == size:
+            frame = picture.store.frame
+        else:
+            frame = _frame_from_planes(picture.planes, own, size, picture.layout)
+        coding = picture.layout.coding
+    else:
+        deep = picture.bit_depth > 8
+        own = "bgr48le" if deep else "bgr24"
+        pixels = picture.pixels if isinstance(picture, BgrPicture) else cast("Plane", picture.to_bgr())
+        frame = VideoFrame.from_ndarray(pixels[: size.height, : size.width], format=own)
+        coding = colour.coding(8, size.height)
+    if _same_numbers(own, name):
+        return frame
+    rgb_source = own.startswith("bgr")
+    return frame.reformat(
+        format=name,
+        src_colorspace=SWSCALE_MATRICES[coding.matrix],
+        dst_colorspace=SWSCALE_MATRICES[coding.matrix],
+        src_color_range=FULL if rgb_source or coding.full_range else LIMITED,
+        dst_color_range=FULL if coding.full_range else LIMITED,
+        interpolation="BICUBIC",
+    )
+
+
+def _same_numbers(own: str, wanted: str) -> bool:
+    return own == wanted.replace("yuvj", "yuv")
+
+
+def _frame_from_planes(planes: tuple[Plane, ...], name: str, size: Size, layout: Layout) -> VideoFrame:
+    frame = VideoFrame(size.width, size.height, name)
+    for index, (view, plane) in enumerate(zip(_views(frame, writable=True), planes, strict=True)):
+        part = layout.plane_size(index, size)
+        view[...] = plane[: part.height, : part.width]
+    return frame

@@ -1,0 +1,58 @@
+"""Opening a file for reading, with errors a user can act on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import av
+from av.container import InputContainer
+from av.stream import Disposition
+from av.video.stream import VideoStream
+
+from facefusion.core.errors import MediaError
+
+
+def check_file(path: Path) -> None:
+    """Make sure that a readable, non-empty file lies at ``path``.
+
+    Raises:
+        MediaError: it does not.
+    """
+    if path.is_dir():
+        raise MediaError(f"{path} is a folder, not an image or video", "Name a file inside it.")
+    if not path.exists():
+        raise MediaError(f"{path} does not exist", "Check the path.")
+    if not os.access(path, os.R_OK):
+        raise MediaError(f"{path} cannot be read: permission denied", "Change its permissions or use a copy.")
+    if path.stat().st_size == 0:
+        raise MediaError(f"{path} is empty", "Get the file again; its download or copy did not finish.")
+
+
+def open_source(path: Path) -> InputContainer:
+    """Open a media file.
+
+    Raises:
+        MediaError: it is missing, empty or no media.
+    """
+    check_file(path)
+    try:
+        return av.open(str(path.absolute()), "r", metadata_errors="replace")
+    except av.FFmpegError as error:
+        raise MediaError(
+            f"{path} is no image or video that can be read ({error.strerror})",
+            "Check that it opens in a player; a file with the wrong extension or a broken download does not.",
+        ) from error
+
+
+def main_video_stream(container: InputContainer, path: Path) -> VideoStream:
+    """The stream a player shows: FFmpeg's best, cover pictures left aside.
+
+    Raises:
+        MediaError: the file has no video.
+    """
+    moving = [stream for stream in container.streams.video if not stream.disposition & Disposition.attached_pic]
+    if not moving:
+        raise MediaError(f"{path} has no video stream", "Name a file with pictures, not sound alone.")
+    best = container.streams.best("video")
+    return next((stream for stream in moving if best is not None and stream.index == best.index), moving[0])
