@@ -23,12 +23,13 @@ class Case:
     target: Path
 
 
-def find_cases(resolutions: Sequence[str], folder: Path = ASSETS) -> tuple[Case, ...]:
+def find_cases(resolutions: Sequence[str], folder: Path | None = None) -> tuple[Case, ...]:
     """The clips of the given resolutions, each once, in the order given.
 
     Raises:
         SetupError: a file is not there.
     """
+    folder = folder or ASSETS
     source = folder / SOURCE_NAME
     cases = tuple(Case(name, source, folder / f"target-{name}.mp4") for name in dict.fromkeys(resolutions))
     for path in (source, *(case.target for case in cases)):

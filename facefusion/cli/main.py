@@ -18,6 +18,7 @@ from facefusion.config.schema import Schema
 from facefusion.config.settings import MiscSettings
 from facefusion.config.sources import merge
 from facefusion.config.state import StateManager
+from facefusion.core.errors import Stopped
 from facefusion.core.stop import StopToken
 from facefusion.observability.log import LEVELS, set_up_logging
 from facefusion.observability.sinks import TerminalSink
@@ -45,7 +46,7 @@ def main(words: Sequence[str] | None = None, application: Application | None = N
     except HelpRequested as request:
         output.write(request.text)
         return 0
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost loop
+    except (Exception, Stopped, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost loop
         return conclude(error, terminal, stop)
 
 

@@ -45,8 +45,8 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _ShowText(argparse.Action):
-    def __init__(self, *, text: str | None = None, dest: str, option_strings: Sequence[str], help: str) -> None:  # noqa: A002 - argparse's name
-        super().__init__(option_strings, dest, nargs=0, help=help)
+    def __init__(self, option_strings: Sequence[str], text: str | None = None, **about: str) -> None:
+        super().__init__(option_strings, dest=argparse.SUPPRESS, nargs=0, help=about["help"])
         self._text = text
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> Never:

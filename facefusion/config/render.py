@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from facefusion.config.schema import OptionSpec, Schema
 from facefusion.config.state import Snapshot
-from facefusion.config.values import choice_text, format_value, range_text
+from facefusion.config.values import choice_text, count_text, format_value, range_text
 
 INI_WIDTH = 110
 
@@ -22,10 +22,11 @@ def allowed_text(spec: OptionSpec) -> str:
         prefix = "any of" if value.is_list else "one of"
         return f"{prefix} {choice_text(tuple(spec.choices()))}"
     noun = {int: "whole number", float: "number"}.get(value.scalar, "")
-    text = " ".join(part for part in (noun, range_text(about.minimum, about.maximum)) if part)
-    if about.lengths is not None and about.lengths[0] != about.lengths[1]:
-        text = f"{about.lengths[0]} to {about.lengths[1]} values" + (f", each a {text}" if text else "")
-    return text
+    if value.is_list and noun:
+        noun = f"{noun}s"
+        if about.lengths is not None:
+            noun = f"{count_text(about.lengths)} {noun}"
+    return " ".join(part for part in (noun, range_text(about.minimum, about.maximum)) if part)
 
 
 def default_text(spec: OptionSpec) -> str:
@@ -51,9 +52,15 @@ def ini_template(schema: Schema) -> str:
     for section in schema.sections:
         lines += ["", f"[{section}]"]
         for spec in schema.of_section(section):
-            lines += [f"# {line}" for line in textwrap.wrap(help_text(spec), INI_WIDTH)]
+            lines += [f"# {line}" for line in textwrap.wrap(_ini_comment(spec), INI_WIDTH)]
             lines.append(f"{spec.name} =")
     return "\n".join(lines) + "\n"
+
+
+def _ini_comment(spec: OptionSpec) -> str:
+    if spec.type.is_flag:
+        return f"{spec.about.help}; true or false (default: {format_value(spec, spec.default)})"
+    return help_text(spec)
 
 
 def ini_of(snapshot: Snapshot) -> str:

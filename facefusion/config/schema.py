@@ -97,6 +97,9 @@ class Schema:
     def __iter__(self) -> Iterator[OptionSpec]:
         return iter(self._specs.values())
 
+    def __getitem__(self, name: str) -> OptionSpec:
+        return self._names[name]
+
     @property
     def groups(self) -> tuple[type, ...]:
         """The settings groups, in the order of their declaration."""

@@ -19,7 +19,7 @@ class PathsSettings:
         Path("facefusion.ini"), "ini file to read settings from", scope=Scope.JOB, in_ini=False, metavar="FILE"
     )
     source_paths: tuple[Path, ...] = option(
-        (), "images with the source's face, and audio", short="-s", commands=STEP_COMMANDS, metavar="FILE"
+        (), "images that show the source's face; several are merged", short="-s", commands=STEP_COMMANDS, metavar="FILE"
     )
     target_path: Path | None = option(
         None, "image or video to change", short="-t", commands=STEP_COMMANDS, metavar="FILE"

@@ -91,9 +91,7 @@ def from_entries(schema: Schema, entries: Iterable[IniEntry]) -> tuple[dict[str,
 
 
 def _argument(schema: Schema, name: str, words: tuple[str, ...]) -> RawValue:
-    spec = schema.get(name)
-    if spec is None:
-        raise KeyError(name)
+    spec = schema[name]
     label = spec.flag if spec.type.is_flag else " ".join((spec.flag, *words))
     return RawValue(words, label, COMMAND_LINE)
 
@@ -105,13 +103,11 @@ def _from_environment(schema: Schema, environment: Mapping[str, str]) -> tuple[d
     for variable in sorted(environment):
         if not variable.startswith(ENVIRONMENT_PREFIX) or not environment[variable].strip():
             continue
-        name = variables.get(variable)
-        if name is not None:
-            spec = schema.get(name)
-            if spec is not None:
-                text = environment[variable]
-                origin = Origin(Source.ENVIRONMENT, "the environment")
-                values[spec.name] = RawValue(words_of(spec, text), f"{variable}={text}", origin)
+        if variable in variables:
+            spec = schema[variables[variable]]
+            text = environment[variable]
+            origin = Origin(Source.ENVIRONMENT, "the environment")
+            values[spec.name] = RawValue(words_of(spec, text), f"{variable}={text}", origin)
         elif near := get_close_matches(variable, variables, n=1, cutoff=0.85):
             doubts.append(f"environment variable {variable} is no option; did you mean {near[0]}?")
     return values, tuple(doubts)

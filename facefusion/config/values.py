@@ -104,6 +104,12 @@ def range_text(minimum: float | None, maximum: float | None) -> str:
     return f"at most {maximum:g}" if maximum is not None else ""
 
 
+def count_text(lengths: tuple[int, int]) -> str:
+    """The allowed number of values for people: ``1 to 4``."""
+    least, greatest = lengths
+    return f"{least}" if least == greatest else f"{least} to {greatest}"
+
+
 def _quote(word: str) -> str:
     if word and not re.search(r"\s", word) and word[0] not in "'\"":
         return word
@@ -187,7 +193,7 @@ def _check_length(spec: OptionSpec, raw: RawValue, length: int) -> None:
         return
     least, greatest = spec.about.lengths
     if not least <= length <= greatest:
-        allowed = f"{least}" if least == greatest else f"{least} to {greatest}"
+        allowed = count_text(spec.about.lengths)
         raise OptionError(f"{raw.label}: takes {allowed} values, not {length} ({raw.origin})")
 
 

@@ -40,8 +40,8 @@ def _frames(report: RunReport) -> str:
 
 
 def _speed(report: RunReport) -> str:
-    started = f"after {report.start_up_seconds:.1f} s to start"
-    return f"{report.frames_per_second:.1f} frames/s, {report.seconds:.1f} s {started}"
+    seconds = f"{report.seconds:.1f} s, after {report.start_up_seconds:.1f} s to start"
+    return f"{report.frames_per_second:.1f} frames/s ({seconds})"
 
 
 def _models(models: Mapping[str, str]) -> str:

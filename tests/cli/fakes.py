@@ -1,0 +1,62 @@
+"""A program that does nothing, told what to report."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from facefusion.config.settings import GENERAL_GROUPS, PathsSettings
+from facefusion.config.state import Snapshot
+from facefusion.core.report import RunReport
+from facefusion.core.stop import StopToken
+from facefusion.observability.events import EventSink
+from tests.config.groups import SampleDetector, SampleExecution
+
+REPORT = RunReport(
+    output="",
+    frames=10,
+    faces=12,
+    frames_without_face=2,
+    held_frames=(),
+    seconds=0.5,
+    start_up_seconds=1.25,
+    peak_memory=300 * 2**20,
+    models={"yunet": "cpu", "mesh": "code"},
+    stages={"decode": 0.1, "encode": 0.3},
+)
+
+
+class FakeApplication:
+    """Writes the output file and gives a report, or raises."""
+
+    def __init__(self, report: RunReport = REPORT, failure: BaseException | None = None) -> None:
+        self.report = report
+        self.failure = failure
+        self.snapshots: list[Snapshot] = []
+        self.asked: list[Sequence[str] | None] = []
+        self.released = 0
+        self.before_report: Callable[[EventSink, StopToken], None] = lambda events, stop: None
+
+    def settings_groups(self) -> tuple[type, ...]:
+        return (*GENERAL_GROUPS, SampleDetector, SampleExecution)
+
+    def option_choices(self) -> Mapping[str, Callable[[], Sequence[str]]]:
+        return {"processors": lambda: ("face_swapper", "face_enhancer")}
+
+    def execute(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> RunReport:
+        self.snapshots.append(snapshot)
+        self.before_report(events, stop)
+        if self.failure is not None:
+            raise self.failure
+        output = snapshot.get(PathsSettings).output_path
+        assert output is not None
+        Path(output).write_bytes(b"result")
+        return dataclasses.replace(self.report, output=str(output))
+
+    def fetch_models(self, snapshot: Snapshot, events: EventSink, names: Sequence[str] | None) -> list[str]:
+        self.asked.append(names)
+        return list(names or ("yunet", "mesh"))
+
+    def release_models(self) -> None:
+        self.released += 1

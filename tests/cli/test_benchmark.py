@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from facefusion.benchmark import cases
+from facefusion.cli.main import main
+from facefusion.config.settings import PathsSettings
+from tests.cli.fakes import FakeApplication
+from tests.config.groups import SampleDetector
+
+
+@pytest.fixture
+def assets(tmp_path, monkeypatch):
+    folder = tmp_path / "assets"
+    folder.mkdir()
+    for name in ("source.jpg", "target-240p.mp4", "target-2160p.mp4"):
+        (folder / name).write_bytes(b"x")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cases, "ASSETS", folder)
+    return folder
+
+
+def test_every_clip_runs_with_the_users_settings(assets, capsys):
+    application = FakeApplication()
+    code = main(
+        [
+            *("benchmark", "--benchmark-resolutions", "240p", "4K", "--benchmark-cycle-count", "2"),
+            *("--face-detector-score", "0.3", "--benchmark-record-path", "record.jsonl"),
+        ],
+        application,
+    )
+    assert code == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[2].split()[:2] == ["target-240p.mp4", "2"]
+    assert rows[3].split()[:2] == ["target-2160p.mp4", "2"]
+    assert len(application.snapshots) == 2 * (1 + 2)
+    assert {snapshot.get(SampleDetector).face_detector_score for snapshot in application.snapshots} == {0.3}
+    paths = [snapshot.get(PathsSettings) for snapshot in application.snapshots]
+    assert {path.source_paths for path in paths} == {(assets / "source.jpg",)}
+    assert not any(path.output_path is None or path.output_path.exists() for path in paths)
+    records = [json.loads(line) for line in Path("record.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [entry["resolution"] for entry in records] == ["240p", "2160p"]
+
+
+def test_cold_unloads_the_models_before_each_cycle(assets):
+    application = FakeApplication()
+    assert main(["benchmark", "--benchmark-mode", "cold", "--benchmark-cycle-count", "3"], application) == 0
+    assert application.released == 3
+    assert len(application.snapshots) == 3
+
+
+def test_a_record_that_cannot_be_written_is_said_before_anything_runs(assets, capsys):
+    application = FakeApplication()
+    assert main(["benchmark", "--benchmark-record-path", "no/record.jsonl"], application) == 1
+    assert application.snapshots == []
+    assert capsys.readouterr().err == (
+        "error: cannot write the benchmark's record no/record.jsonl: No such file or directory. "
+        "Choose another --benchmark-record-path.\n"
+    )
+
+
+def test_missing_clips_are_named(assets, capsys):
+    assert main(["benchmark", "--benchmark-resolutions", "720p"], FakeApplication()) == 2
+    assert capsys.readouterr().err == (
+        f"error: the benchmark's file {assets / 'target-720p.mp4'} is not there. "
+        "Make it with: python scripts/make_assets.py --only benchmark\n"
+    )
+
+
+def test_a_stop_ends_the_benchmark(assets, capsys):
+    application = FakeApplication()
+    application.before_report = lambda events, stop: stop.request("Ctrl-C")
+    assert main(["benchmark"], application) == 4
+    assert len(application.snapshots) == 1
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from facefusion.core.report import RunReport
+from facefusion.observability.summary import summary_lines
+
+
+def report(**more):
+    values = {
+        "output": "a.mp4",
+        "frames": 282,
+        "faces": 300,
+        "frames_without_face": 0,
+        "held_frames": (),
+        "seconds": 14.1,
+        "start_up_seconds": 2.04,
+        "peak_memory": 612 * 2**20,
+        "models": {"yunet": "cuda", "mesh": "code"},
+        "stages": {"decode": 1.5},
+    }
+    return RunReport(**{**values, **more})
+
+
+def test_summary():
+    assert summary_lines(report()) == (
+        "frames       282",
+        "faces        300",
+        "speed        20.0 frames/s (14.1 s, after 2.0 s to start)",
+        "models       yunet (cuda), mesh (code)",
+        "peak memory  612 MiB",
+    )
+
+
+def test_what_went_less_well_is_said():
+    lines = summary_lines(report(frames_without_face=4, held_frames=tuple(range(12)), models={}, seconds=0.0))
+    assert lines[0] == "frames       282, 4 of them without a face to work on"
+    assert lines[1] == "unchanged    12 frames passed through: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ..."
+    assert lines[3] == "speed        0.0 frames/s (0.0 s, after 2.0 s to start)"
+    assert lines[4] == "models       none"
+
+
+def test_stages_come_when_asked_for():
+    assert summary_lines(report(), stages=True)[-1] == "stage decode  1.50 s"
