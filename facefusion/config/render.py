@@ -37,10 +37,13 @@ def default_text(spec: OptionSpec) -> str:
 
 
 def help_text(spec: OptionSpec) -> str:
-    """One sentence on an option: what it is for, what it takes, what it is otherwise."""
+    """One sentence on an option: what it is for, what it takes, what it is otherwise.
+
+    Where the default is that nothing is set, the option's own words say what happens then.
+    """
     allowed = "" if spec.type.is_flag else allowed_text(spec)
-    parts = [spec.about.help, *([allowed] if allowed else [])]
-    return f"{'; '.join(parts)} (default: {default_text(spec)})"
+    default = "" if spec.default is None or spec.default == () else f" (default: {default_text(spec)})"
+    return "; ".join(part for part in (spec.about.help, allowed) if part) + default
 
 
 def ini_template(schema: Schema) -> str:
@@ -52,7 +55,7 @@ def ini_template(schema: Schema) -> str:
     for section in schema.sections:
         lines += ["", f"[{section}]"]
         for spec in schema.of_section(section):
-            lines += [f"# {line}" for line in textwrap.wrap(_ini_comment(spec), INI_WIDTH)]
+            lines += [f"# {line}" for line in textwrap.wrap(_ini_comment(spec), INI_WIDTH, break_on_hyphens=False)]
             lines.append(f"{spec.name} =")
     return "\n".join(lines) + "\n"
 

@@ -7,7 +7,7 @@ from tests.config.groups import SCHEMA, SampleDetector, SampleMisc
 
 def test_help_says_what_for_what_and_what_otherwise():
     assert help_text(SCHEMA["face_detector_score"]) == "least score; number between 0 and 1 (default: 0.5)"
-    assert help_text(SCHEMA["target_path"]) == "target (default: none)"
+    assert help_text(SCHEMA["target_path"]) == "target"
     assert help_text(SCHEMA["halt_on_error"]) == "stop at once (default: off)"
     assert allowed_text(SCHEMA["face_selector_mode"]) == "one of many, one, reference"
     assert allowed_text(SCHEMA["face_detector_margin"]) == "1 to 4 whole numbers between 0 and 100"
