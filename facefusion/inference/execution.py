@@ -10,7 +10,7 @@ from pathlib import Path
 from facefusion.core.errors import FaceFusionError, ProviderError
 from facefusion.inference.devices import classify, roomiest
 from facefusion.inference.probe import PROBE, probe
-from facefusion.inference.providers.base import GIB, Placement, Provider, ProviderOptions
+from facefusion.inference.providers.base import GIB, Obstacle, Placement, Provider, ProviderOptions
 from facefusion.inference.providers.registry import PROVIDERS, ProviderRegistry
 from facefusion.inference.runtime import Runtime
 from facefusion.inference.session import LoadRequest, ModelFile
@@ -114,21 +114,22 @@ def plan_execution(
             half=_HALF[inference.inference_precision],
         )
 
-    def obstacle(provider: Provider) -> str | None:
-        reason = provider.obstacle(runtime)
-        if reason is not None or not provider.on_gpu:
-            return reason
+    def obstacle(provider: Provider) -> Obstacle | None:
+        known = provider.obstacle(runtime)
+        if known is not None or not provider.on_gpu:
+            return known
         plan = planned(provider)
         try:
             for device in plan.devices:
                 test(plan.requests(ModelFile(PROBE, Path()), "", device)[0])
         except FaceFusionError as error:
             complaints = provider.prepare().splitlines() if provider.prepare else []
-            return "; ".join((error.fault.removeprefix(f"{PROBE}: "), *complaints[:1]))
+            reasons = (error.fault.removeprefix(f"{PROBE}: "), *complaints[:1], f"it needs {provider.package}")
+            return Obstacle("; ".join(reasons), unexpected=True)
         return None
 
     asked = tuple(registry[name] for name in dict.fromkeys(settings.execution_providers))
-    chosen = _first_working(asked, obstacle, events) if asked else _best(registry, obstacle)
+    chosen = _first_working(asked, obstacle, events) if asked else _best(registry, obstacle, events)
     execution = replace(planned(chosen[0]), providers=chosen)
     if not asked and execution.on_gpu:
         events.emit(Notice(_recommendation(execution)))
@@ -136,32 +137,40 @@ def plan_execution(
 
 
 def _first_working(
-    asked: Sequence[Provider], obstacle: Callable[[Provider], str | None], events: EventSink
+    asked: Sequence[Provider], obstacle: Callable[[Provider], Obstacle | None], events: EventSink
 ) -> tuple[Provider, ...]:
     """The first that works and, where it was asked for too, the CPU behind it for graphs that it cannot load."""
     reasons: list[str] = []
     for place, provider in enumerate(asked):
-        reason = obstacle(provider)
-        if reason is None:
+        found = obstacle(provider)
+        if found is None:
             return (provider, *(other for other in asked[place + 1 :] if not other.on_gpu))
-        reasons.append(f"{provider.name}: {reason}")
+        reasons.append(f"{provider.name}: {found.reason}")
         if place + 1 < len(asked):
-            events.emit(Notice(f"execution provider {provider.name} is skipped: {reason}", warning=True))
+            events.emit(_skipped(provider, found))
     raise ProviderError(
         f"none of the execution providers asked for can be used ({'; '.join(reasons)})",
         "Add cpu to --execution-providers to run on the processor.",
     )
 
 
-def _best(registry: ProviderRegistry, obstacle: Callable[[Provider], str | None]) -> tuple[Provider, ...]:
-    """The first of all that works, and the CPU."""
+def _best(
+    registry: ProviderRegistry, obstacle: Callable[[Provider], Obstacle | None], events: EventSink
+) -> tuple[Provider, ...]:
+    """The first of all that works, and the CPU; a device that is there and does not work is said."""
     cpu = registry["cpu"]
     for provider in registry.all:
-        reason = obstacle(provider)
-        if reason is None:
+        found = obstacle(provider)
+        if found is None:
             return (provider, cpu) if provider.on_gpu else (cpu,)
-        logger.debug("execution provider %s: %s", provider.name, reason)
+        logger.debug("execution provider %s: %s", provider.name, found.reason)
+        if found.unexpected:
+            events.emit(_skipped(provider, found))
     return (cpu,)
+
+
+def _skipped(provider: Provider, obstacle: Obstacle) -> Notice:
+    return Notice(f"execution provider {provider.name} is skipped: {obstacle.reason}", warning=True)
 
 
 def _recommendation(execution: Execution) -> str:

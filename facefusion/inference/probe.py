@@ -6,8 +6,10 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from facefusion.inference.session import LoadRequest, ModelFile, OrtSession
+import onnxruntime
 
+from facefusion.inference.runtime import ERRORS_ONLY, FATAL_ONLY
+from facefusion.inference.session import LoadRequest, ModelFile, OrtSession
 
 PROBE = "probe"
 """Name of the graph in messages."""
@@ -31,4 +33,9 @@ def probe(request: LoadRequest) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "probe.onnx")
         save(model, path)
-        OrtSession(replace(request, model=ModelFile(PROBE, path)))
+        # What the runtime would print about a provider that does not start is told in the error.
+        onnxruntime.set_default_logger_severity(FATAL_ONLY)
+        try:
+            OrtSession(replace(request, model=ModelFile(PROBE, path)))
+        finally:
+            onnxruntime.set_default_logger_severity(ERRORS_ONLY)

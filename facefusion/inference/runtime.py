@@ -21,7 +21,9 @@ from facefusion.inference.devices import Gpu, find_gpus
 
 logger = logging.getLogger(__name__)
 
-_ERRORS_ONLY = 3
+ERRORS_ONLY = 3
+FATAL_ONLY = 4
+"""Severities from which ONNX Runtime prints; below errors it tells about each node that runs on another device."""
 
 TENSORRT_MAJOR = 10
 """Version of TensorRT that the pinned onnxruntime-gpu is linked with; its libraries carry it in their names."""
@@ -52,7 +54,7 @@ def read_runtime() -> Runtime:
     # CUDA numbers cards by speed unless told otherwise; nvidia-smi, and so this program, by their place on the bus.
     os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
     onnxruntime.disable_telemetry_events()
-    onnxruntime.set_default_logger_severity(_ERRORS_ONLY)
+    onnxruntime.set_default_logger_severity(ERRORS_ONLY)
     offered = frozenset(onnxruntime.get_available_providers())
     with_cuda = "CUDAExecutionProvider" in offered
     return Runtime(

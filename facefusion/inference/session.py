@@ -15,6 +15,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as runtime_state
 from facefusion.core.errors import ModelError, ProviderError, ResourceError
 from facefusion.core.values import Tensor
 from facefusion.inference.providers.base import Provider, ProviderOptions
+from facefusion.inference.runtime import ERRORS_ONLY
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +108,6 @@ _DTYPES = {
     "tensor(uint8)": np.uint8,
     "tensor(bool)": np.bool_,
 }
-_ERRORS_ONLY = 3
-"""Severity from which ONNX Runtime prints; below it tells which nodes run where, for each session."""
 
 
 class OrtSession:
@@ -127,8 +126,7 @@ class OrtSession:
         obtained = tuple(self._session.get_providers())
         if wanted.runtime_name not in obtained:
             raise ProviderError(
-                f"{request.model.name}: execution provider {wanted.name} was asked for and ONNX Runtime gave "
-                f"{', '.join(obtained)}",
+                f"{request.model.name}: ONNX Runtime gave {', '.join(obtained)} instead of {wanted.name}",
                 f"Check that the driver and {wanted.package} fit each other, or add cpu to --execution-providers.",
             )
         self._provider = wanted.name
@@ -159,7 +157,7 @@ class OrtSession:
             if _is_out_of_memory(error):
                 raise DeviceMemoryError(f"{self._name}: no memory left to run on {self._provider}") from error
             raise ModelError(
-                f"{self._name}: the graph could not be run on {self._provider} ({_first_line(error)})",
+                f"{self._name}: the graph could not be run on {self._provider} ({_reason(error)})",
                 "Fetch the model again with force-download; if that does not help, report it.",
             ) from error
         return dict(zip(self._outputs, results, strict=True))
@@ -182,7 +180,7 @@ def _create(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not 
         )
     except _FILE_ERRORS as error:
         raise ModelError(
-            f"{model.name}: {model.path} cannot be read as a graph ({_first_line(error)})",
+            f"{model.name}: {model.path} cannot be read as a graph ({_reason(error)})",
             "Delete the file and fetch it again with force-download.",
         ) from error
     except _LOAD_ERRORS as error:
@@ -190,18 +188,18 @@ def _create(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not 
             raise DeviceMemoryError(f"{model.name}: no memory left to load it on {wanted.name}") from error
         if wanted.on_gpu:
             raise ProviderError(
-                f"{model.name}: execution provider {wanted.name} could not load it ({_first_line(error)})",
+                f"{model.name}: execution provider {wanted.name} could not load it ({_reason(error)})",
                 "Add cpu to --execution-providers to run it there.",
             ) from error
         raise ModelError(
-            f"{model.name}: {model.path} could not be loaded ({_first_line(error)})",
+            f"{model.name}: {model.path} could not be loaded ({_reason(error)})",
             "Delete the file and fetch it again with force-download.",
         ) from error
 
 
 def _session_options(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not typed
     chosen = onnxruntime.SessionOptions()
-    chosen.log_severity_level = _ERRORS_ONLY
+    chosen.log_severity_level = ERRORS_ONLY
     chosen.intra_op_num_threads = request.threads
     chosen.inter_op_num_threads = 1
     chosen.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
@@ -216,6 +214,9 @@ def _is_out_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)) is not None
 
 
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(" .") if lines else type(error).__name__
+def _reason(error: Exception) -> str:
+    """What ONNX Runtime says, without its own prefix, in one line of readable length."""
+    text = " ".join(str(error).split())
+    text = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", text)
+    text = re.sub(r"^/\S+\.(cc|h|cpp):\d+ [^)]*\) ", "", text)
+    return text[:300].rstrip(" .") or type(error).__name__

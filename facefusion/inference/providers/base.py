@@ -60,6 +60,17 @@ class ProviderOptions(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a provider cannot work on this machine."""
+
+    reason: str
+    """As the end of "skipped: ..."."""
+    unexpected: bool = False
+    """True where the device is there and something stands in its way, so that even a user who did not ask for it
+    should know."""
+
+
+@dataclass(frozen=True, slots=True)
 class Provider:
     """One execution provider."""
 
@@ -74,8 +85,8 @@ class Provider:
     options: Callable[[Placement], ProviderOptions]
     gate: Callable[[int | None], int | None]
     """Graphs that may run at once on a device with so many bytes free (none: unknown); none for no gate."""
-    obstacle: Callable[[Runtime], str | None]
-    """Why it cannot work here, as the end of "skipped: ..."; none where it can."""
+    obstacle: Callable[[Runtime], Obstacle | None]
+    """What is known to stand in its way here, before it is tried."""
     prepare: Callable[[], str] | None = None
     """Loads what the provider needs before the first session; returns complaints, one a line."""
     companions: tuple[str, ...] = ()
@@ -108,13 +119,13 @@ def no_gate(_: int | None) -> None:
     return
 
 
-def offered(runtime_name: str, package: str) -> Callable[[Runtime], str | None]:
+def offered(runtime_name: str, package: str) -> Callable[[Runtime], Obstacle | None]:
     """The plainest test: this build of ONNX Runtime contains the provider."""
 
-    def obstacle(runtime: Runtime) -> str | None:
+    def obstacle(runtime: Runtime) -> Obstacle | None:
         if runtime_name in runtime.offered:
             return None
-        return f"the ONNX Runtime installed here has no {runtime_name}; it comes with {package}"
+        return Obstacle(f"the ONNX Runtime installed here has no {runtime_name}; it comes with {package}")
 
     return obstacle
 

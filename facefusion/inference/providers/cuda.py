@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from facefusion.inference.providers.base import (
+    Obstacle,
     Placement,
     Provider,
     ProviderOptions,
@@ -62,20 +63,21 @@ def options(placement: Placement) -> CudaOptions:
     )
 
 
-def obstacle(runtime: Runtime) -> str | None:
+def obstacle(runtime: Runtime) -> Obstacle | None:
     """No such build, no card, or a driver older than the CUDA that ONNX Runtime is built for."""
     missing = offered("CUDAExecutionProvider", PACKAGE)(runtime)
     if missing:
         return missing
     if not runtime.gpus and not runtime.cuda_driver:
-        return "no NVIDIA card was found (nvidia-smi and the driver's library are missing or see none)"
+        return Obstacle("no NVIDIA card was found (nvidia-smi and the driver's library are missing or see none)")
     supported = max((gpu.cuda_version for gpu in runtime.gpus if gpu.cuda_version), default=None)
     wanted = runtime.cuda_version
     if supported and wanted and supported[0] < wanted[0]:
-        return (
+        return Obstacle(
             f"the NVIDIA driver {runtime.gpus[0].driver_version} supports CUDA {supported[0]}.{supported[1]} and "
             f"ONNX Runtime {runtime.version} needs CUDA {wanted[0]}.{wanted[1]}; update the driver, or install the "
-            f"last build for CUDA 12: pip install 'onnxruntime-gpu[cuda,cudnn]=={LAST_FOR_CUDA_12}'"
+            f"last build for CUDA 12: pip install 'onnxruntime-gpu[cuda,cudnn]=={LAST_FOR_CUDA_12}'",
+            unexpected=True,
         )
     return None
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from facefusion.inference.providers import cuda
 from facefusion.inference.providers.base import (
+    Obstacle,
     Placement,
     Provider,
     ProviderOptions,
@@ -83,13 +84,16 @@ def options(placement: Placement) -> TensorRtOptions:
     )
 
 
-def obstacle(runtime: Runtime) -> str | None:
+def obstacle(runtime: Runtime) -> Obstacle | None:
     """What stops CUDA, or no TensorRT libraries of the right version."""
     missing = offered("TensorrtExecutionProvider", PACKAGE)(runtime) or cuda.obstacle(runtime)
     if missing:
-        return missing
+        # What is unexpected about CUDA is said for CUDA.
+        return replace(missing, unexpected=False)
     if runtime.tensorrt_version is None:
-        return f"the TensorRT {TENSORRT_MAJOR} libraries are not installed (pip install -r requirements-cuda.txt)"
+        return Obstacle(
+            f"the TensorRT {TENSORRT_MAJOR} libraries are not installed (pip install -r requirements-cuda.txt)"
+        )
     return None
 
 

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from facefusion.core.errors import ModelError
+from facefusion.core.graph import GraphRunner
+from facefusion.inference.pool import InferencePool
+from facefusion.inference.runner import PooledGraph
+from facefusion.inference.session import DeviceMemoryError, OrtSession
+from tests.inference.fakes import FakeLoader, FakeSession, Heard, execution, file, graph
+
+
+def pool(load=OrtSession, *providers):
+    return InferencePool(execution(*providers), events=Heard(), load=load)
+
+
+def test_a_pooled_graph_runs_from_many_threads(tmp_path):
+    inputs = [np.full((number + 1, 4), number, np.float32) for number in range(32)]
+    with pool() as shared, ThreadPoolExecutor(8) as workers:
+        runner: GraphRunner = PooledGraph(shared, graph(tmp_path))
+        results = list(workers.map(lambda rows: runner.run({"x": rows})["y"], inputs))
+        assert shared.counters.loads == 1
+    for rows, got in zip(inputs, results, strict=True):
+        np.testing.assert_array_equal(got, 3 * rows + 1)
+
+
+@pytest.mark.parametrize(("given", "said"), [({}, "none"), ({"data": 1}, "data"), ({"x": 1, "data": 1}, "data, x")])
+def test_inputs_of_other_names_are_refused(tmp_path, given, said):
+    with pool() as shared, pytest.raises(ModelError) as refused:
+        PooledGraph(shared, graph(tmp_path)).run(dict.fromkeys(given, np.zeros((1, 4), np.float32)))
+    assert str(refused.value) == (
+        f"affine: the graph takes the inputs x and was given {said}. "
+        "Its file is another model than the catalogue says: delete it and fetch it with force-download."
+    )
+
+
+def test_out_of_memory_in_a_run_releases_the_others_and_tries_once_more(tmp_path):
+    failing = [True, False]
+
+    def work():
+        if failing and failing.pop(0):
+            raise DeviceMemoryError("a: no memory left to run on cpu")
+
+    def make(request):
+        return FakeSession(work=work if request.model.name == "a" else lambda: None)
+
+    ones = {"x": np.ones((1, 2), np.float32)}
+    with pool(FakeLoader(make)) as shared:
+        PooledGraph(shared, file(tmp_path, "b")).run(ones)
+        np.testing.assert_array_equal(PooledGraph(shared, file(tmp_path, "a")).run(ones)["y"], [[2, 2]])
+        assert shared.counters.evictions == 1
+        failing[:] = [True]
+        with pytest.raises(DeviceMemoryError, match="a: no memory left to run on cpu"):
+            PooledGraph(shared, file(tmp_path, "a")).run(ones)
