@@ -8,16 +8,17 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from facefusion.core.values import Box, Embedding, Face, Pixels
+from facefusion.core.values import Box, Embedding, Face
 from facefusion.faces.analyse import Measured, face_of_mesh
-from facefusion.faces.landmark.base import MeshReading, region_of_mesh
+from facefusion.faces.landmark.base import EXPANSION, MeshReading, region_of_mesh
 from facefusion.faces.landmark.points import FACE_POINTS, eye_distance
 from facefusion.faces.recognise.base import similarity, unit
 from facefusion.faces.smoothing import MeshSmoother
 from facefusion.vision.boxes import enclosing_box
-from facefusion.vision.geometry import SquareRegion
+from facefusion.vision.geometry import SquareRegion, compose, invert
 
 VIEW_SIDE = 16
+VIEW_OVERSAMPLING = 4
 
 STEADY_LIKENESS = 0.9
 """Correlation of two successive views of a face below which it may have become another's."""
@@ -38,7 +39,7 @@ LARGEST_SAMPLE_COUNT = 6
 """Views after which another one adds little to what is known of an identity."""
 
 View = npt.NDArray[np.float32]
-"""A face region as a small grey picture of zero mean and unit length."""
+"""A face as a small grey picture of zero mean and unit length."""
 
 
 @dataclass(slots=True)
@@ -152,15 +153,18 @@ class Track:
     def _place(self, reading: MeshReading) -> None:
         self.reading = reading
         self.box = enclosing_box(reading.mesh[:FACE_POINTS])
-        self.view = view_of(reading.crop)
+        self.view = view_of(reading)
 
 
-def view_of(crop: Pixels) -> View:
-    """What the face in its region looks like, regardless of brightness and contrast."""
-    border = len(crop) // 6
-    inner = cv2.resize(crop[border:-border, border:-border], (VIEW_SIDE, VIEW_SIDE), interpolation=cv2.INTER_AREA)
-    grey = cv2.cvtColor(inner, cv2.COLOR_BGR2GRAY)
-    centred = grey.astype(np.float32)
+def view_of(reading: MeshReading) -> View:
+    """What a face looks like, regardless of where it is, and of brightness and contrast."""
+    side = VIEW_SIDE * VIEW_OVERSAMPLING
+    region = region_of_mesh(reading.mesh)
+    frame_to_view = region._replace(side=region.side / EXPANSION).to_crop(side)
+    crop_to_view = compose(frame_to_view, invert(reading.frame_to_crop))
+    fine = cv2.warpAffine(reading.crop, crop_to_view, (side, side), borderMode=cv2.BORDER_REPLICATE)
+    coarse = cv2.resize(fine, (VIEW_SIDE, VIEW_SIDE), interpolation=cv2.INTER_AREA)
+    centred = cv2.cvtColor(coarse, cv2.COLOR_BGR2GRAY).astype(np.float32)
     centred -= centred.mean()
     view: View = centred / np.float32(max(float(np.linalg.norm(centred)), 1e-6))
     return view

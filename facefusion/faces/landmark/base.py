@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from facefusion.core.values import Box, Landmarks5, Landmarks478, Picture, Pixels
+from facefusion.core.values import Affine, Box, Landmarks5, Landmarks478, Picture, Pixels
 from facefusion.faces.landmark.points import EYE_CORNER_LEFT, EYE_CORNER_RIGHT, FACE_POINTS
 from facefusion.vision.geometry import SquareRegion, angle_between, square_around
 
@@ -21,6 +21,7 @@ class MeshReading(NamedTuple):
     """Probability, 0..1, that a face lies under the mesh."""
     crop: Pixels
     """What the network looked at: the region, upright, at the network's size."""
+    frame_to_crop: Affine
 
 
 class FaceLandmarker(Protocol):

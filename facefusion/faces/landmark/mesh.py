@@ -34,4 +34,4 @@ class FaceMesh:
         outputs = self._graph.run({"input": tensor})
         # The network counts from the crop's edge: the middle of the first pixel is at 0.5.
         mesh = transform_mesh(invert(frame_to_crop), outputs["landmarks"][0] - HALF_PIXEL)
-        return MeshReading(mesh, float(outputs["presence"][0, 0]), crop)
+        return MeshReading(mesh, float(outputs["presence"][0, 0]), crop, frame_to_crop)
