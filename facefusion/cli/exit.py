@@ -6,7 +6,6 @@ import logging
 import traceback
 from pathlib import Path
 
-from facefusion.cli.requirements_check import check_requirements
 from facefusion.core.errors import FaceFusionError, SetupError, Stopped
 from facefusion.core.stop import StopToken
 from facefusion.observability.terminal import Terminal
@@ -41,6 +40,8 @@ def conclude(error: BaseException, terminal: Terminal, stop: StopToken) -> int:
 def _explained(error: BaseException) -> BaseException:
     """For a failed import the error that names the missing package or library, where that is the cause."""
     if isinstance(error, ImportError):
+        from facefusion.cli.requirements_check import check_requirements  # noqa: PLC0415 - slow, and seldom needed
+
         try:
             check_requirements()
         except SetupError as cause:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING, Never, TextIO
 
 if TYPE_CHECKING:
     from tqdm import tqdm
+
+
+FALLBACK_SIZE = os.terminal_size((80, 24))
+"""Where the terminal says it has none, as in a container; a bar would stay invisible."""
 
 
 class Terminal:
@@ -51,7 +56,9 @@ class Terminal:
                 unit_scale=unit == "B",
                 file=self._stream,
                 ascii=" =",
-                dynamic_ncols=True,
+                dynamic_ncols=self._has_size(),
+                ncols=None if self._has_size() else FALLBACK_SIZE.columns,
+                nrows=None if self._has_size() else FALLBACK_SIZE.lines,
                 leave=True,
             )
 
@@ -67,3 +74,9 @@ class Terminal:
             if self._bar is not None:
                 self._bar.close()
                 self._bar = None
+
+    def _has_size(self) -> bool:
+        try:
+            return min(os.get_terminal_size(self._stream.fileno())) > 0
+        except (OSError, ValueError):
+            return False

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from facefusion.cli import requirements_check
 from facefusion.cli.main import main
 from facefusion.config.settings import PathsSettings, ProcessorsSettings
 from facefusion.core.errors import ContentRefusedError, ModelError, Stopped
@@ -342,3 +343,14 @@ def test_a_closed_pipe_is_no_failure(folder):
     process.stdout.close()
     assert process.communicate("go\n", timeout=60)[1] == ""
     assert process.returncode == 0
+
+
+def test_a_missing_package_is_named_with_the_command_that_mends_it(call, monkeypatch):
+    monkeypatch.setattr(requirements_check, "REQUIRED_MODULES", ("no_such_package",))
+    application = FakeApplication(failure=ModuleNotFoundError("No module named 'no_such_package'"))
+    code, _, err = call("run", *REQUEST, "--log-level", "warn", application=application)
+    assert code == 2
+    assert err == (
+        f"error: Packages are missing from {sys.prefix}: no_such_package. "
+        f"Run: {sys.executable} -m pip install -r requirements.txt\n"
+    )
