@@ -24,26 +24,32 @@ def generated_files(schema: Schema) -> dict[Path, str]:
     }
 
 
+def stale_files(schema: Schema, root: Path) -> list[Path]:
+    """Derived files under ``root`` that are not there or differ by a byte from what they should be."""
+    return [
+        path
+        for path, text in generated_files(schema).items()
+        if not (root / path).is_file() or (root / path).read_bytes() != text.encode()
+    ]
+
+
+def write_files(schema: Schema, root: Path) -> None:
+    """Write every derived file under ``root``."""
+    for path, text in generated_files(schema).items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(text.encode())
+
+
 def main(words: Sequence[str]) -> int:
     """Write the files; with ``--check`` change nothing and return 1 if one of them is out of date."""
-    check = "--check" in words
-    stale = [
-        path
-        for path, text in generated_files(program_schema(load_application())).items()
-        if not _bring_up_to_date(ROOT / path, text, check=check)
-    ]
+    schema = program_schema(load_application())
+    if "--check" not in words:
+        write_files(schema, ROOT)
+        return 0
+    stale = stale_files(schema, ROOT)
     for path in stale:
         sys.stderr.write(f"{path} is out of date; run: python -m facefusion.cli.generate\n")
     return 1 if stale else 0
-
-
-def _bring_up_to_date(path: Path, text: str, *, check: bool) -> bool:
-    wanted = text.encode()
-    if check:
-        return path.is_file() and path.read_bytes() == wanted
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(wanted)
-    return True
 
 
 if __name__ == "__main__":
