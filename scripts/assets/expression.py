@@ -96,7 +96,9 @@ class Eye:
         source = np.where(skin, invert_monotone(lowered, down, crease, upper - lashes), down)
         thickness = _LASH_THICKNESS * self.axes.half
         line = np.clip(1.5 - np.abs(edge - 0.5 * thickness - down) / thickness, 0.0, 1.0)
-        return Blink(source=self.axes.to_points(along, source), lashes=0.8 * lowering * line * smoothstep(outwards, 1.0, 0.8))
+        return Blink(
+            source=self.axes.to_points(along, source), lashes=0.8 * lowering * line * smoothstep(outwards, 1.0, 0.8)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +163,15 @@ class Mouth:
         )
 
     def _opening(self, along: Values) -> Values:
-        return np.clip(1.0 - (along / self.axes.half) ** 2, 0.0, 1.0) ** 0.8
+        return np.asarray(np.clip(1.0 - (along / self.axes.half) ** 2, 0.0, 1.0) ** 0.8, np.float64)
 
     def _fall(self, along: Values, source: Values, slit: Values) -> Values:
         """Share of the jaw's drop at a point of the portrait: the lip's arc at the slit, the wide jaw at the chin."""
         jaw = np.exp(-((along / (1.9 * self.axes.half)) ** 2))
         towards_chin = smoothstep((source - slit) / (self.chin - slit), 0.1, 0.9)
         neck = smoothstep(source / self.chin, 2.1, 1.0)
-        return (self._opening(along) * (1.0 - towards_chin) + jaw * towards_chin) * neck
+        lip = self._opening(along) * (1.0 - towards_chin)
+        return np.asarray((lip + jaw * towards_chin) * neck, np.float64)
 
 
 def mouth_colours(depth: Values, along: Values, *, upper_teeth: bool) -> npt.NDArray[np.float64]:
@@ -178,7 +181,7 @@ def mouth_colours(depth: Values, along: Values, *, upper_teeth: bool) -> npt.NDA
     teeth = np.array([150.0, 172.0, 182.0])
     rim = np.clip(1.0 - np.abs(along) ** 2, 0.0, 1.0)
     tongue_share = 0.85 * smoothstep(depth, 0.3, 0.8) * rim
-    colours = dark + tongue_share[:, None] * (tongue - dark)
+    colours: npt.NDArray[np.float64] = dark + tongue_share[:, None] * (tongue - dark)
     lower_share = 0.35 * smoothstep(depth, 0.80, 0.90) * rim
     colours = colours + lower_share[:, None] * (teeth - colours)
     if upper_teeth:

@@ -71,10 +71,10 @@ class Arc:
         parabola = 1.0 - place**2
         basis = parabola[:, None] * np.vander(place, degree + 1, increasing=True)
         coefficients, *_ = np.linalg.lstsq(basis, down, rcond=None)
-        return cls(half=axes.half, coefficients=coefficients)
+        return cls(half=axes.half, coefficients=np.asarray(coefficients, np.float64))
 
     def __call__(self, along: Values) -> Values:
         """How far down the curve lies at each ``along``, in pixels."""
         place = np.clip(along / self.half, -1.0, 1.0)
-        powers: Values = np.polynomial.polynomial.polyval(place, self.coefficients)
-        return (1.0 - place**2) * powers
+        shape = np.polynomial.polynomial.polyval(place, self.coefficients)
+        return np.asarray((1.0 - place**2) * shape, np.float64)

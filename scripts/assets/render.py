@@ -29,7 +29,7 @@ from scripts.assets.portrait import SCALE, Image, Portrait
 JAW_DROP = 0.32
 """Widest opening of the mouth in shares of its half width."""
 ROUNDING = 0.16
-_AMBIENT = 0.7
+_AMBIENT = 0.74
 _GRAIN_LEVELS = 1.6
 _GRAIN_TILE = 512
 
@@ -83,8 +83,7 @@ class Scene:
         size = (height * 16 // 9, height)
         camera = self._camera(now, height)
         origins = invert(self.head.displacement(now.pose))
-        warp = {"flags": cv2.INTER_LINEAR, "borderMode": cv2.BORDER_REPLICATE}
-        places = cv2.warpAffine(origins, camera, size, **warp)
+        places = _seen(origins, camera, size)
         places += np.array(self.head.corner, np.float32)
         paint = self._express(places, now)
         column = (places[..., 0] - self.head.corner[0] + 0.5) * SCALE - 0.5
@@ -93,7 +92,7 @@ class Scene:
         lit = picture.astype(np.float32)
         for layer in paint:
             lit[layer.rows, layer.columns] += layer.share * (layer.colours - lit[layer.rows, layer.columns])
-        gain = cv2.warpAffine(self._light(now, origins), camera, size, **warp)
+        gain = _seen(self._light(now, origins), camera, size)
         lit *= gain[..., None]
         lit += _grain(frame, height)[..., None]
         return np.clip(np.rint(lit, out=lit), 0, 255).astype(np.uint8)
@@ -105,7 +104,7 @@ class Scene:
         right, down, roll = now.camera
         cosine, sine = scale * math.cos(math.radians(roll)), scale * math.sin(math.radians(roll))
         linear = np.array([[cosine, -sine], [sine, cosine]])
-        focus = np.array([left + view * 8.0 / 9.0, top + view * (0.5 - 0.14 * (now.zoom - 1.0) / 0.14)])
+        focus = np.array([left + view * 8.0 / 9.0, top + view * 0.5 / now.zoom])
         middle = np.array([height * (8.0 / 9.0 + right), height * (0.5 + down)]) - 0.5
         return np.column_stack([linear, middle - linear @ (focus - np.array(self.head.corner))])
 
@@ -138,15 +137,22 @@ class Scene:
         base = _AMBIENT + (1.0 - _AMBIENT) * (rest / np.linalg.norm(rest))[2]
         change = flat / base + self.head.solid * (lit / still - flat / base)
         moved = cv2.remap(
-            change.astype(np.float32), origins[..., 0], origins[..., 1], cv2.INTER_LINEAR,
+            change.astype(np.float32),
+            origins[..., 0],
+            origins[..., 1],
+            cv2.INTER_LINEAR,
             borderMode=cv2.BORDER_REPLICATE,
         )
         return np.asarray(moved * np.float32(gain), np.float32)
 
 
-def _within(
-    places: Field, centre: Points, reach: float
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _seen(field: Field, camera: npt.NDArray[np.float64], size: tuple[int, int]) -> Field:
+    """A field as the camera sees it."""
+    seen = cv2.warpAffine(field, camera, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    return np.asarray(seen, np.float32)
+
+
+def _within(places: Field, centre: Points, reach: float) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     inside = (np.abs(places[..., 0] - centre[0]) < reach) & (np.abs(places[..., 1] - centre[1]) < reach)
     rows, columns = np.nonzero(inside)
     return rows, columns

@@ -1,0 +1,69 @@
+"""The project's own models, for the portraits: the face's mesh, and super-resolution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+
+from facefusion.catalogue.card import ModelCard
+from facefusion.catalogue.catalogue import Catalogue
+from facefusion.catalogue.store import ModelStore
+from facefusion.core.errors import FaceNotFoundError
+from facefusion.core.values import Tensor
+from facefusion.faces.detect.search import FaceSearch
+from facefusion.faces.detect.yunet import YuNet
+from facefusion.faces.landmark.base import region_of_detection, region_of_mesh
+from facefusion.faces.landmark.mesh import FaceMesh
+from facefusion.observability.events import Fanout
+from facefusion.processors.super_resolution import SuperResolution
+from facefusion.vision.picture import BgrPicture
+from scripts.assets.frames import Points
+from scripts.assets.portrait import Image
+
+_REFINEMENTS = 3
+
+
+class _CpuGraph:
+    """A graph on the processor, by itself: two portraits need no pool."""
+
+    def __init__(self, path: Path) -> None:
+        self._session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        self._outputs = [output.name for output in self._session.get_outputs()]
+
+    def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        return dict(zip(self._outputs, self._session.run(self._outputs, dict(inputs)), strict=True))
+
+
+class Models:
+    """Models out of the project's catalogue, fetched into ``folder`` when they are first used."""
+
+    def __init__(self, folder: Path) -> None:
+        self._store = ModelStore(Catalogue.load(), [folder], Fanout())
+
+    def mesh(self, picture: Image) -> Points:
+        """The 478 landmarks of the portrait's face, (478, 3) in its pixels.
+
+        Raises:
+            FaceNotFoundError: no face was detected.
+        """
+        view = BgrPicture(picture)
+        found = FaceSearch(YuNet(*self._loaded("yunet"))).find(view)
+        if not len(found.scores):
+            raise FaceNotFoundError("No face was detected in a portrait", "Look at the picture that was fetched.")
+        landmarker = FaceMesh(*self._loaded("face_mesh"))
+        mesh = landmarker.read(view, region_of_detection(found.boxes[0], found.points[0])).mesh
+        for _ in range(_REFINEMENTS):
+            mesh = landmarker.read(view, region_of_mesh(mesh)).mesh
+        return mesh.astype(np.float64)
+
+    def enlarge(self, picture: Image) -> npt.NDArray[np.float32]:
+        """Four times the size, 0..255."""
+        return SuperResolution(*self._loaded("real_esrgan_x4")).enlarge(picture)
+
+    def _loaded(self, name: str) -> tuple[ModelCard, _CpuGraph]:
+        card = self._store.catalogue.card(name)
+        return card, _CpuGraph(self._store.ensure(card))
