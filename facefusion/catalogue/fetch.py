@@ -111,6 +111,8 @@ class Fetcher:
         return parts
 
     def _downloaded(self, part: Part, failures: list[str]) -> Path | None:
+        if part.wheel is None and not part.downloads:
+            failures.append("no address is known for it")
         for source in part.downloads:
             try:
                 return self._download(source, self._folder, self._events)

@@ -1,0 +1,138 @@
+"""The catalogue: strict when read, and its own entries sound."""
+
+from __future__ import annotations
+
+import pytest
+
+from facefusion.catalogue.catalogue import Catalogue
+from facefusion.catalogue.names import model_choices
+from facefusion.core.errors import ModelError
+
+GOOD = f"""
+[preferences]
+face_swapper = ["toy"]
+
+[[wheel]]
+name = "toys"
+version = "1.0"
+sha256 = "{"a" * 64}"
+bytes = 10
+
+[[file]]
+name = "toy.onnx"
+format = "ncnn"
+bytes = 20
+
+[[file.part]]
+role = "param"
+wheel = "toys"
+member = "toys/net.param"
+sha256 = "{"b" * 64}"
+bytes = 3
+downloads = [{{ url = "https://a.example/net.param", sha256 = "{"c" * 64}", bytes = 2 }}]
+
+[[file.part]]
+role = "weights"
+sha256 = "{"d" * 64}"
+bytes = 4
+downloads = [{{ url = "https://a.example/net.bin" }}]
+
+[[model]]
+name = "toy"
+kind = "face_swapper"
+family = "toys"
+file = "toy.onnx"
+licence = "MIT"
+vendor = "nobody"
+year = 2020
+origin = "this test"
+numbers = {{ scale = 2, mean = [0.5, 0.5], layout = "rgb" }}
+"""
+
+
+def test_an_entry_becomes_a_card():
+    card = Catalogue.parse(GOOD).card("toy")
+
+    assert (card.kind, card.family, card.file, card.year) == ("face_swapper", "toys", "toy.onnx", 2020)
+    assert card.numbers == {"scale": 2, "mean": (0.5, 0.5), "layout": "rgb"}
+    assert not card.embedded  # one part is in no wheel
+    assert card.graph is not None
+    param, weights = card.graph.parts
+    assert param.wheel is not None
+    assert param.wheel.requirement == "toys==1.0"
+    assert (param.downloads[0].sha256, param.downloads[0].bytes) == ("c" * 64, 2)
+    assert (weights.downloads[0].sha256, weights.downloads[0].bytes) == ("d" * 64, 4)  # the part's own
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('licence = "MIT"\n', "", "model 'toy' lacks the field 'licence'"),
+        ("year = 2020", "year = 2020\nyaer = 2021", "model 'toy' has the unknown field 'yaer'"),
+        ("year = 2020", 'year = "2020"', "model 'toy' has '2020' for 'year'"),
+        ("year = 2020", "year = true", "model 'toy' has True for 'year'"),
+        ("scale = 2", "scale = [[2]]", r"model 'toy' has \(\[2\],\) for the number 'scale'"),
+        ('file = "toy.onnx"', 'file = "boy.onnx"', "model 'toy' refers to 'boy.onnx', which is not there"),
+        ('wheel = "toys"', 'wheel = "boys"', "part 'param' refers to 'boys', which is not there"),
+        ('face_swapper = ["toy"]', 'face_swapper = ["boy"]', "preferences of face_swapper refers to 'boy'"),
+        ('format = "ncnn"', 'format = "nccn"', "file 'toy.onnx' has the unknown format 'nccn'"),
+        ('format = "ncnn"', 'format = "tflite"', "has the parts .* where tflite needs"),
+        ('format = "ncnn"', 'format = "ncnn"\noptions = { free_size = true }', "has the unknown option 'free_size'"),
+        ('member = "toys/net.param"\n', "", "part 'param' needs both wheel and member"),
+        ('downloads = [{ url = "https://a.example/net.bin" }]', "", "part 'weights' has no source"),
+        ("b" * 64, "b" * 63, "part 'param' has 'b+' for 'sha256'"),
+        ("[[wheel]]", "[[whale]]", "part 'param' refers to 'toys'"),
+        ("[preferences]", "[extra]\n[preferences]", "the catalogue has the unknown field 'extra'"),
+        ("[preferences]", "[preferences", "no TOML"),
+    ],
+)
+def test_a_mistake_is_named(old, new, message):
+    assert old in GOOD
+
+    with pytest.raises(ModelError, match=message):
+        Catalogue.parse(GOOD.replace(old, new, 1))
+
+
+def test_a_name_used_twice_is_an_error():
+    twice = GOOD + GOOD[GOOD.index("[[model]]") :]
+
+    with pytest.raises(ModelError, match="model 'toy' is there twice"):
+        Catalogue.parse(twice)
+
+
+def test_an_unknown_name_brings_the_nearest():
+    with pytest.raises(ModelError) as caught:
+        Catalogue.load().card("real_esrgan_x3")
+    assert str(caught.value) == "There is no model named 'real_esrgan_x3'. Did you mean real_esrgan_x4?"
+
+    with pytest.raises(ModelError, match=r"no model named '\?'. Known models: .*yunet"):
+        Catalogue.load().card("?")
+
+
+def test_every_embedded_model_has_a_pinned_wheel_and_another_address():
+    cards = Catalogue.load().cards()
+
+    assert {card.name for card in cards if card.graph is None} == {"mesh"}
+    for card in cards:
+        for part in card.graph.parts if card.graph else ():
+            assert part.wheel is not None, card.name
+            assert all(download.url.startswith("https://") for download in part.downloads)
+            assert part.downloads, card.name
+
+
+def test_every_kind_has_a_preferred_model_that_pip_can_bring():
+    catalogue = Catalogue.load()
+
+    for kind in {card.kind for card in catalogue.cards()}:
+        preferred = catalogue.preferred(kind)
+        assert {card.kind for card in preferred} == {kind}
+        assert any(card.embedded for card in preferred)
+
+
+def test_a_kind_without_preference_is_an_error():
+    with pytest.raises(ModelError, match="no preferred model for lip_syncer"):
+        Catalogue.load().preferred("lip_syncer")
+
+
+def test_choices_of_an_option_are_auto_and_all_names():
+    assert model_choices("frame_enhancer")() == ("auto", "waifu2x_x2", "real_esrgan_x4")

@@ -1,0 +1,126 @@
+"""Finding, fetching and choosing models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from facefusion.catalogue.catalogue import Catalogue
+from facefusion.catalogue.fetch import Fetcher
+from facefusion.catalogue.store import ModelStore
+from facefusion.core.errors import ModelError
+from tests.catalogue.toys import GRAPH, Ears, Pip, card, graph_file
+
+CODE = card("code", None)
+PLAIN = card("plain", graph_file("plain.onnx"))
+TWIN = card("twin", graph_file("plain.onnx"), kind="frame_enhancer")
+BETTER = card("better", graph_file("better.onnx", wheel=None), embedded=False)
+CATALOGUE = Catalogue([CODE, PLAIN, TWIN, BETTER], {"face_swapper": ("better", "code"), "frame_enhancer": ("twin",)})
+
+
+@pytest.fixture
+def ears() -> Ears:
+    return Ears()
+
+
+@pytest.fixture
+def pip() -> Pip:
+    return Pip()
+
+
+@pytest.fixture
+def store(tmp_path: Path, ears: Ears, pip: Pip) -> ModelStore:
+    folders = [tmp_path / "models", tmp_path / "other", tmp_path / "not there"]
+    return ModelStore(CATALOGUE, folders, ears, Fetcher(folders[0], ears, pip=pip))
+
+
+def bring(folder: Path, name: str, content: bytes = GRAPH) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_bytes(content)
+    return folder / name
+
+
+def test_a_missing_file_is_fetched_once_for_all_models_that_use_it(store, pip, tmp_path):
+    assert store.find(PLAIN) is None
+
+    store.ensure_all([CODE, PLAIN, TWIN])
+
+    assert store.ensure(PLAIN) == store.ensure(TWIN) == tmp_path / "models" / "plain.onnx"
+    assert len(pip.calls) == 1
+
+
+def test_a_verified_file_is_found_in_any_folder(store, pip, tmp_path):
+    path = bring(tmp_path / "other", "better.onnx")
+
+    assert store.find(BETTER) == path
+    assert store.ensure(BETTER) == path
+    assert pip.calls == []
+
+
+def test_a_file_that_cannot_be_trusted_is_named_once_and_replaced_by_a_fetched_one(store, ears, tmp_path):
+    path = bring(tmp_path / "models", "plain.onnx", b"damaged")
+
+    assert store.find(PLAIN) is None
+    assert store.find(PLAIN) is None
+    assert ears.notices == [f"{path} is not used: its SHA-256 is not the catalogue's."]
+
+    assert store.ensure(PLAIN).read_bytes() == GRAPH
+
+
+def test_a_model_of_code_has_no_file(store):
+    assert store.find(CODE) is None
+    assert store.is_at_hand(CODE)
+    with pytest.raises(ValueError, match="code is code only"):
+        store.ensure(CODE)
+
+
+def test_a_model_without_any_source_says_where_to_put_it(store, tmp_path):
+    with pytest.raises(ModelError) as caught:
+        store.ensure(BETTER)
+
+    assert str(caught.value).startswith("better.onnx cannot be fetched: no address is known for it. Check")
+    assert str(caught.value).endswith(f"into {tmp_path / 'models'}.")
+
+
+def test_auto_takes_the_best_at_hand_and_says_how_to_get_the_better_one(store, tmp_path):
+    choice = store.resolve("face_swapper", "auto")
+
+    assert choice.card is CODE
+    assert choice.sentence == (
+        "Model for the face swapper: code. better is not on this machine; `--face-swapper-model better` fetches it, or "
+        f"put better.onnx into {tmp_path / 'models'}."
+    )
+
+    bring(tmp_path / "other", "better.onnx")
+    choice = store.resolve("face_swapper", "auto")
+
+    assert choice.card is BETTER
+    assert choice.sentence == "Model for the face swapper: better."
+
+
+def test_auto_takes_what_pip_can_bring_where_nothing_is_at_hand(store, pip):
+    assert store.resolve("frame_enhancer", "auto").card is TWIN
+    assert pip.calls == []
+
+
+def test_auto_without_anything_to_take_is_an_error(tmp_path, ears):
+    catalogue = Catalogue([BETTER], {"face_swapper": ("better",)})
+
+    with pytest.raises(ModelError, match=r"None of the models for face_swapper is at hand: better\. Name one"):
+        ModelStore(catalogue, [tmp_path], ears).resolve("face_swapper", "auto")
+
+
+def test_a_name_is_obeyed_without_a_word(store):
+    choice = store.resolve("face_swapper", "better")
+
+    assert (choice.card, choice.sentence) == (BETTER, "")
+
+
+def test_a_name_of_another_kind_is_an_error(store):
+    with pytest.raises(ModelError) as caught:
+        store.resolve("face_swapper", "twin")
+
+    assert str(caught.value) == (
+        "The model 'twin' is a frame_enhancer, no face_swapper. Choose from code, plain, better."
+    )

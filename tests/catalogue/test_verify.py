@@ -1,0 +1,94 @@
+"""Which files are trusted."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import zlib
+
+import pytest
+
+from facefusion.catalogue import verify
+from tests.catalogue.toys import GRAPH, graph_file, sha256
+
+
+@pytest.fixture
+def fetched(tmp_path):
+    """A file with its record, of a format that is converted."""
+    path = tmp_path / "toy.onnx"
+    path.write_bytes(b"converted")
+    graph = dataclasses.replace(graph_file(), format="tflite")
+    verify.write_record(path, graph, {"graph": sha256(GRAPH)}, sha256(b"converted"))
+    return path, graph
+
+
+def test_a_fetched_file_is_trusted_unread_while_size_and_time_stay(fetched):
+    path, graph = fetched
+    status = path.stat()
+    assert verify.fault(path, graph) == ""
+
+    path.write_bytes(b"CONVERTED")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    assert verify.fault(path, graph) == ""
+
+
+@pytest.mark.parametrize("content", [b"CONVERTED", b"converted and more"])
+def test_a_changed_file_is_found_out(fetched, content):
+    path, graph = fetched
+    path.write_bytes(content)
+    os.utime(path, ns=(0, 0))
+
+    assert verify.fault(path, graph) == "its content is not what was fetched"
+
+
+def test_a_copied_file_is_read_again_and_trusted(fetched):
+    path, graph = fetched
+    os.utime(path, ns=(0, 0))
+
+    assert verify.fault(path, graph) == ""
+
+
+def test_a_file_of_an_older_converter_or_source_is_made_again(fetched):
+    path, graph = fetched
+    other = dataclasses.replace(graph.parts[0], sha256="0" * 64, downloads=())
+
+    assert (
+        verify.fault(path, dataclasses.replace(graph, format="ncnn"))
+        == "it was made by an older version of this program"
+    )
+    assert (
+        verify.fault(path, dataclasses.replace(graph, parts=(other,)))
+        == "it was made from another version of the model"
+    )
+
+
+def test_a_brought_file_counts_by_the_catalogues_hash(tmp_path):
+    path = tmp_path / "toy.onnx"
+    path.write_bytes(GRAPH)
+    assert verify.fault(path, graph_file()) == ""
+
+    path.write_bytes(GRAPH + b"?")
+    assert verify.fault(path, graph_file()) == "its SHA-256 is not the catalogue's"
+
+
+@pytest.mark.parametrize("ending", ["", "\n"])
+def test_a_brought_file_counts_by_the_crc_beside_it(tmp_path, ending):
+    path = tmp_path / "toy.onnx"
+    path.write_bytes(b"another training of the toy")
+    (tmp_path / "toy.hash").write_text(f"{zlib.crc32(b'another training of the toy'):08x}{ending}")
+    assert verify.fault(path, graph_file()) == ""
+
+    path.write_bytes(b"Another training of the toy")
+    assert verify.fault(path, graph_file()) == "its CRC-32 is not the one in toy.hash"
+
+
+def test_a_brought_file_of_a_converted_model_needs_a_word_for_it(tmp_path):
+    path = tmp_path / "toy.onnx"
+    path.write_bytes(b"whatever")
+    graph = dataclasses.replace(graph_file(), format="tflite")
+
+    assert verify.fault(path, graph) == "neither toy.onnx.json nor toy.hash lies beside it"
+
+    (tmp_path / "toy.onnx.json").write_text('{"sha256": 5}')
+    assert verify.fault(path, graph) == "neither toy.onnx.json nor toy.hash lies beside it"
