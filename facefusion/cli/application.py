@@ -1,4 +1,4 @@
-"""What the command line needs of the program. :mod:`facefusion.app` is it; tests hand in one of their own."""
+"""What the command line needs of the program. :class:`facefusion.app.engine.Engine` is it; tests hand in another."""
 
 from __future__ import annotations
 
@@ -38,4 +38,4 @@ class Application(Protocol):
 
 def load_application() -> Application:
     """The real program. Its heavy parts come in when they are used."""
-    return cast("Application", import_module("facefusion.app"))
+    return cast("Application", import_module("facefusion.app.engine").Engine())

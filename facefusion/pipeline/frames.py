@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 import cv2
 
@@ -20,8 +20,15 @@ logger = logging.getLogger(__name__)
 FaceFinder: TypeAlias = Callable[[Frame], Sequence[Face]]
 """Gives the faces to work on in an untouched frame. Called in frame order."""
 
-ContentCheck: TypeAlias = Callable[[Frame], None]
-"""Looks at an untouched frame and raises ContentRefusedError once the target is refused. Called in frame order."""
+
+class ContentCheck(Protocol):
+    """Looks at untouched frames, in frame order, and raises ContentRefusedError once the target is refused."""
+
+    def observe(self, frame: Frame) -> None:
+        """Look at the next frame."""
+
+    def finish(self) -> None:
+        """Decide after the last frame, before the result is put in place."""
 
 
 @dataclass(slots=True)
@@ -51,7 +58,7 @@ class FrameWork:
         self,
         processors: Sequence[Processor],
         find_faces: FaceFinder,
-        check_content: ContentCheck,
+        content: ContentCheck,
         events: EventSink,
         clock: StageClock,
         *,
@@ -59,9 +66,9 @@ class FrameWork:
     ) -> None:
         self._processors = processors
         self._find_faces = find_faces
-        self._check_content = check_content
+        self._content = content
         self._events = events
-        self._clock = clock
+        self.clock = clock
         self._halt_on_error = halt_on_error
 
     def output_size(self, size: Size) -> Size:
@@ -72,14 +79,14 @@ class FrameWork:
 
     def observe(self, frame: Frame) -> FrameTask:
         """The part in frame order, on one thread."""
-        with self._clock.measure("content"):
-            self._check_content(frame)
+        with self.clock.measure("content"):
+            self._content.observe(frame)
         try:
-            with self._clock.measure("analyse"):
+            with self.clock.measure("analyse"):
                 faces = self._find_faces(frame)
             observations = []
             for processor in self._processors:
-                with self._clock.measure(processor.name):
+                with self.clock.measure(processor.name):
                     observations.append(processor.observe(frame, faces))
         except FaceFusionError:
             raise
@@ -100,7 +107,7 @@ class FrameWork:
         picture = task.frame.picture
         try:
             for processor, observation in zip(self._processors, task.observations, strict=True):
-                with self._clock.measure(processor.name):
+                with self.clock.measure(processor.name):
                     picture = processor.process(picture, task.faces, observation)
         except FaceFusionError:
             raise
@@ -109,6 +116,14 @@ class FrameWork:
                 raise
             return self._hold(task, failure)
         return FrameResult(Frame(task.frame.index, task.frame.time, picture), len(task.faces), held=False)
+
+    def finish(self) -> None:
+        """Say the last word on the target's content; called after the last frame, before the result gets its name.
+
+        Raises:
+            ContentRefusedError: the target is refused.
+        """
+        self._content.finish()
 
     def _hold(self, task: FrameTask, failure: Exception) -> FrameResult:
         frame = task.frame

@@ -1,0 +1,87 @@
+"""The program as its commands see it.
+
+Importing this costs little: OpenCV, ONNX Runtime and FFmpeg come in with the first step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from facefusion.catalogue.catalogue import Catalogue
+from facefusion.config.settings import GENERAL_GROUPS
+from facefusion.config.state import Snapshot
+from facefusion.content.settings import ContentAnalyserSettings
+from facefusion.core.report import RunReport
+from facefusion.core.stop import StopToken
+from facefusion.faces.settings import FACE_GROUPS
+from facefusion.inference.settings import ExecutionSettings, InferenceSettings
+from facefusion.media.settings import OutputSettings, TrimSettings
+from facefusion.memory.settings import MemorySettings
+from facefusion.observability.events import EventSink
+from facefusion.processors.registry import PROCESSORS, processor_names
+
+if TYPE_CHECKING:
+    from facefusion.app.sessions import Sessions
+
+
+class Engine:
+    """Runs steps and keeps loaded models from one to the next. One step at a time."""
+
+    def __init__(self) -> None:
+        self._sessions: Sessions | None = None
+
+    def settings_groups(self) -> tuple[type, ...]:
+        """Every settings group of the program but those of single commands."""
+        return (
+            *GENERAL_GROUPS,
+            *FACE_GROUPS,
+            ContentAnalyserSettings,
+            OutputSettings,
+            TrimSettings,
+            *(entry.settings for entry in PROCESSORS),
+            ExecutionSettings,
+            InferenceSettings,
+            MemorySettings,
+        )
+
+    def option_choices(self) -> Mapping[str, Callable[[], Sequence[str]]]:
+        """Allowed values that no settings group can know."""
+        return {"processors": processor_names}
+
+    def execute(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> RunReport:
+        """Run one step.
+
+        Raises:
+            FaceFusionError: it failed; no output was left behind.
+            Stopped: ``stop`` was requested; no output was left behind.
+        """
+        from facefusion.app.step import run_step  # noqa: PLC0415 - see the module's docstring
+
+        return run_step(snapshot, self._open_sessions(), events, stop)
+
+    def fetch_models(self, snapshot: Snapshot, events: EventSink, names: Sequence[str] | None) -> list[str]:
+        """Fetch and verify models, all embedded ones where no names are given, and return their names.
+
+        Raises:
+            ModelError: a name is unknown, or a model cannot be fetched.
+        """
+        from facefusion.app.models import open_store  # noqa: PLC0415 - see the module's docstring
+
+        catalogue = Catalogue.load()
+        cards = [catalogue.card(name) for name in names] if names else list(catalogue.embedded())
+        open_store(snapshot, events).ensure_all(cards)
+        return [card.name for card in cards]
+
+    def release_models(self) -> None:
+        """Unload every model and forget what was kept from one step to the next."""
+        if self._sessions is not None:
+            self._sessions.close()
+            self._sessions = None
+
+    def _open_sessions(self) -> Sessions:
+        if self._sessions is None:
+            from facefusion.app.sessions import Sessions  # noqa: PLC0415 - see the module's docstring
+
+            self._sessions = Sessions()
+        return self._sessions

@@ -1,0 +1,92 @@
+"""From the models a step asks for to graphs that run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from facefusion.app.paths import model_folders
+from facefusion.catalogue.card import ModelCard
+from facefusion.catalogue.catalogue import Catalogue
+from facefusion.catalogue.store import ModelStore
+from facefusion.config.settings import PathsSettings
+from facefusion.config.state import Snapshot
+from facefusion.core.graph import GraphRunner
+from facefusion.inference.pool import InferencePool
+from facefusion.inference.runner import PooledGraph
+from facefusion.inference.session import ModelFile
+from facefusion.observability.events import EventSink, Notice
+
+Runners: TypeAlias = Callable[[ModelCard], GraphRunner]
+"""From a card to what runs its graph."""
+
+CODE_ONLY = "code"
+"""What a report names as the provider of a model without a graph."""
+
+
+def open_store(snapshot: Snapshot, events: EventSink) -> ModelStore:
+    """The model files of this machine."""
+    return ModelStore(Catalogue.load(), model_folders(snapshot.get(PathsSettings).models_path), events)
+
+
+class Models:
+    """The models of one step: chosen, fetched, and handed out as runners.
+
+    Args:
+        store: finds and fetches files.
+        choices: for each kind of model, the name chosen, or ``auto``.
+        events: told which models were taken where the user left it open.
+
+    Raises:
+        ModelError: a name is unknown, or a file cannot be fetched.
+    """
+
+    def __init__(self, store: ModelStore, choices: Mapping[str, str], events: EventSink) -> None:
+        self.cards: dict[str, ModelCard] = {}
+        for kind, name in choices.items():
+            choice = store.resolve(kind, name)
+            self.cards[kind] = choice.card
+            if choice.sentence:
+                events.emit(Notice(choice.sentence))
+        store.ensure_all(self.cards.values())
+        self._files = {
+            card.name: ModelFile(card.name, store.ensure(card))
+            for card in self.cards.values()
+            if card.graph is not None
+        }
+
+    def files(self, kinds: Iterable[str] | None = None) -> tuple[ModelFile, ...]:
+        """Graph files of the given kinds of model, of all where none are given."""
+        cards = self.cards.values() if kinds is None else [self.cards[kind] for kind in kinds]
+        return tuple(self._files[card.name] for card in cards if card.name in self._files)
+
+    def file_bytes(self) -> tuple[int, ...]:
+        """Size of each graph file."""
+        return tuple(file.path.stat().st_size for file in dict.fromkeys(self._files.values()))
+
+    def worker_megabytes(self) -> int:
+        """Memory that one worker needs to run the graphs, at most one at a time, as the catalogue estimates it."""
+        return max((_megabytes(card) for card in self.cards.values()), default=0)
+
+    def runners(self, pool: InferencePool) -> Runners:
+        """What makes the runner of a card's graph."""
+
+        def runner(card: ModelCard) -> GraphRunner:
+            return PooledGraph(pool, self._files[card.name])
+
+        return runner
+
+    def providers(self, pool: InferencePool) -> dict[str, str]:
+        """Each model of the step that ran, and the execution provider it really got."""
+        used = pool.models_used()
+        names = {card.name: used.get(card.name) for card in self.cards.values()}
+        return {
+            name: provider or CODE_ONLY
+            for name, provider in names.items()
+            if provider is not None or name not in self._files
+        }
+
+
+def _megabytes(card: ModelCard) -> int:
+    value = card.numbers.get("worker_megabytes", 0)
+    return int(value) if isinstance(value, int | float) else 0

@@ -1,0 +1,107 @@
+"""What a step may use of this machine, settled before its first frame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+import cv2
+
+from facefusion.app.models import Models
+from facefusion.app.sessions import Sessions
+from facefusion.config.state import Snapshot
+from facefusion.core.formats import MediaKind
+from facefusion.core.values import Size
+from facefusion.inference.settings import ExecutionSettings
+from facefusion.media.probe import MediaInfo
+from facefusion.memory.budget import MemoryBudget, MemoryNeed, automatic_workers, session_bytes
+from facefusion.memory.limits import hard_limit
+from facefusion.memory.machine import read_machine
+from facefusion.memory.meter import MemoryMeter
+from facefusion.memory.settings import MemorySettings
+from facefusion.observability.events import EventSink, Notice
+from facefusion.pipeline.plan import automatic_grain
+from facefusion.pipeline.window import WindowPlan
+
+CODEC_FRAMES = 40
+"""Frames that decoder and encoder keep: references, frame threads and x264's look-ahead."""
+
+COPIES_PER_FRAME = 2
+"""The decoder's planes and the copy that processors write into."""
+
+WORKER_MEGABYTES = 48
+"""Crops, masks and tensors of one worker, beside what its models say."""
+
+MEGABYTE = 1 << 20
+
+
+class Resources:
+    """Pool, limits and meter of one step.
+
+    Args:
+        snapshot: the settings in force.
+        info: the target.
+        sessions: holds the pool from step to step.
+        events: told which limits could not be set.
+        stack: closes the meter and lifts the limits.
+
+    Raises:
+        ProviderError: no execution provider can be had.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, info: MediaInfo, sessions: Sessions, events: EventSink, stack: ExitStack
+    ) -> None:
+        self._settings = snapshot.get(ExecutionSettings)
+        self._info = info
+        self._is_video = info.kind is MediaKind.VIDEO
+        self._machine = read_machine()
+        # Workers run side by side in a video; a single picture has all cores to itself.
+        threads = 1 if self._is_video else max(1, round(self._machine.cores))
+        self._execution, self.pool = sessions.open(snapshot, events, threads)
+        cv2.setNumThreads(threads)
+        self._budget = MemoryBudget(snapshot.get(MemorySettings).system_memory_limit, self._machine)
+        if self._budget.chosen:
+            refusal = stack.enter_context(hard_limit(self._budget.limit, uses_gpu=self._execution.on_gpu))
+            if refusal:
+                events.emit(Notice(refusal, warning=True))
+        self.meter = stack.enter_context(MemoryMeter(self._budget.limit))
+
+    @property
+    def decoder_threads(self) -> int:
+        """Threads for the decoder; the encoder's are part of the result and so not the machine's to say."""
+        return max(1, math.ceil(self._machine.cores))
+
+    def plan_window(self, processors: Sequence[str], output_size: Size, models: Models) -> WindowPlan:
+        """Workers and frames that fit into the memory limit.
+
+        Args:
+            processors: names, in order.
+            output_size: of the result's frames.
+            models: of the step.
+
+        Raises:
+            ResourceError: the smallest window does not fit.
+        """
+        on_gpu = self._execution.on_gpu
+        workers = self._settings.execution_thread_count or automatic_workers(self._machine, on_gpu=on_gpu)
+        plan = self._budget.plan(self._need(output_size, models), workers if self._is_video else 1)
+        grain = self._settings.execution_queue_count or automatic_grain(processors, self._info.size, on_gpu=on_gpu)
+        return WindowPlan(window=plan.window, workers=plan.workers, grain=grain)
+
+    def _need(self, output_size: Size, models: Models) -> MemoryNeed:
+        frame = frame_bytes(self._info, self._info.size)
+        result = 0 if output_size == self._info.size else frame_bytes(self._info, output_size)
+        return MemoryNeed(
+            frame=COPIES_PER_FRAME * frame + result,
+            worker=(WORKER_MEGABYTES + models.worker_megabytes()) * MEGABYTE,
+            models=sum(session_bytes(size) for size in models.file_bytes()),
+            media=CODEC_FRAMES * max(frame, result) if self._is_video else 0,
+        )
+
+
+def frame_bytes(info: MediaInfo, size: Size) -> int:
+    """Bytes of one frame of ``size`` in the pixel format of ``info``."""
+    samples = 1.5 if "420" in info.pixel_format or info.pixel_format.startswith("nv") else 3.0
+    return math.ceil(size.width * size.height * samples) * (2 if info.bit_depth > 8 else 1)

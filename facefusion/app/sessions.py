@@ -1,0 +1,78 @@
+"""The inference pool that lives from step to step."""
+
+from __future__ import annotations
+
+from facefusion.app.paths import caches_folder
+from facefusion.config.state import Snapshot
+from facefusion.inference.execution import Execution, plan_execution
+from facefusion.inference.pool import InferencePool, MemoryStrategy
+from facefusion.inference.runtime import read_runtime
+from facefusion.inference.settings import ExecutionSettings, InferenceSettings
+from facefusion.memory.settings import MemorySettings
+from facefusion.observability.events import Event, EventSink
+
+SECONDS_PER_MINUTE = 60
+
+
+class Sessions:
+    """Holds one pool, and makes another when a step asks for other providers, devices or limits."""
+
+    def __init__(self) -> None:
+        self._relay = _Relay()
+        self._recipe: tuple[object, ...] | None = None
+        self._execution: Execution | None = None
+        self._pool: InferencePool | None = None
+
+    def open(self, snapshot: Snapshot, events: EventSink, threads: int) -> tuple[Execution, InferencePool]:
+        """The pool for a step; ``threads`` are processor threads for one run of a graph.
+
+        Raises:
+            ProviderError: none of the execution providers asked for works.
+        """
+        self._relay.target = events
+        execution_settings = snapshot.get(ExecutionSettings)
+        inference = snapshot.get(InferenceSettings)
+        memory = snapshot.get(MemorySettings)
+        recipe = (
+            execution_settings.execution_providers,
+            execution_settings.execution_device_ids,
+            inference,
+            memory.video_memory_strategy,
+            threads,
+        )
+        if self._pool is None or self._execution is None or recipe != self._recipe:
+            self.close()
+            self._execution = plan_execution(
+                execution_settings,
+                inference,
+                runtime=read_runtime(),
+                cache=caches_folder(),
+                events=self._relay,
+                threads=threads,
+            )
+            self._pool = InferencePool(
+                self._execution,
+                events=self._relay,
+                strategy=MemoryStrategy(memory.video_memory_strategy),
+                idle_seconds=inference.session_idle_minutes * SECONDS_PER_MINUTE,
+                gate_count=inference.inference_gate_count,
+            )
+            self._recipe = recipe
+        return self._execution, self._pool
+
+    def close(self) -> None:
+        """Release all sessions."""
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+
+
+class _Relay:
+    """Passes events on to the sink of the step that runs now."""
+
+    def __init__(self) -> None:
+        self.target: EventSink | None = None
+
+    def emit(self, event: Event) -> None:
+        if self.target is not None:
+            self.target.emit(event)

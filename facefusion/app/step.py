@@ -1,0 +1,241 @@
+"""One step from settings to report: the list of what happens, in order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from facefusion.app.faces import build_analyser, face_models
+from facefusion.app.models import Models, Runners, open_store
+from facefusion.app.resources import Resources
+from facefusion.app.sessions import Sessions
+from facefusion.app.subject import Subject, face_finder
+from facefusion.config.settings import MiscSettings, PathsSettings, ProcessorsSettings
+from facefusion.config.state import Snapshot
+from facefusion.content.analyse import ContentAnalyser
+from facefusion.content.families import CONTENT_MODELS
+from facefusion.content.settings import ContentAnalyserSettings
+from facefusion.core.errors import UsageError
+from facefusion.core.formats import MediaKind, kind_of
+from facefusion.core.report import RunReport
+from facefusion.core.stop import StopToken
+from facefusion.core.values import Face, Frame
+from facefusion.faces.analyse import FaceAnalyser
+from facefusion.faces.sources import find_source_faces
+from facefusion.media.encoder import EncoderSettings
+from facefusion.media.image import read_image
+from facefusion.media.settings import OutputSettings, TrimSettings
+from facefusion.observability.events import Event, EventSink, Fanout, Notice
+from facefusion.pipeline.frames import FaceFinder, FrameWork
+from facefusion.pipeline.image import process_image
+from facefusion.pipeline.outcome import Outcome
+from facefusion.pipeline.stages import StageClock
+from facefusion.pipeline.video import Trim, VideoPlan, process_video
+from facefusion.processors.base import Processor, ProcessorKind, Source, Workshop
+from facefusion.processors.registry import ProcessorEntry, find_processor
+
+CONTENT_ANALYSER = "content_analyser"
+
+
+def run_step(snapshot: Snapshot, sessions: Sessions, events: EventSink, stop: StopToken) -> RunReport:
+    """Process one image or video.
+
+    Raises:
+        FaceFusionError: it failed; no output was left behind.
+        Stopped: a stop was requested; no output was left behind.
+    """
+    with ExitStack() as stack:
+        return _Step(snapshot, sessions, events, stop, stack).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """A processor that the user asked for."""
+
+    entry: ProcessorEntry
+    kind: ProcessorKind
+
+
+class _Step:
+    """What the parts of a step share while it is put together."""
+
+    def __init__(
+        self, snapshot: Snapshot, sessions: Sessions, events: EventSink, stop: StopToken, stack: ExitStack
+    ) -> None:
+        self._started = time.perf_counter()
+        self._snapshot = snapshot
+        self._sessions = sessions
+        self._notices = _Notices()
+        self._events = Fanout((events, self._notices))
+        self._stop = stop
+        self._stack = stack
+        self._clock = StageClock()
+        self._paths = snapshot.get(PathsSettings)
+        entries = [find_processor(name) for name in snapshot.get(ProcessorsSettings).processors]
+        self._chosen = [_Chosen(entry, entry.load()) for entry in entries]
+
+    def run(self) -> RunReport:
+        target, output = self._required()
+        photos = self._photos()
+        subject = Subject.open(target)
+        self._tell(subject.info.notices)
+        models = Models(open_store(self._snapshot, self._events), self._model_choices(), self._events)
+        self._stop.check()
+        resources = Resources(self._snapshot, subject.info, self._sessions, self._events, self._stack)
+        resources.pool.preload(models.files())
+        runners = models.runners(resources.pool)
+        analyser = build_analyser(self._snapshot, models.cards, runners) if self._needs_faces() else None
+        sources = self._sources(photos, analyser)
+        work = self._work(subject, models, runners, analyser, sources)
+        resources.pool.release_unneeded(models.files(self._kinds_per_frame()))
+        self._stop.check()
+        begun = time.perf_counter()
+        outcome = self._process(subject, output, work, resources, models)
+        self._tell(outcome.notices)
+        return RunReport(
+            output=str(output),
+            frames=outcome.frames,
+            faces=outcome.faces,
+            frames_without_face=outcome.frames_without_face if self._needs_faces() else 0,
+            held_frames=tuple(outcome.held_frames),
+            seconds=time.perf_counter() - begun,
+            start_up_seconds=begun - self._started,
+            peak_memory=resources.meter.peak,
+            models=models.providers(resources.pool),
+            stages=self._clock.seconds(),
+            notices=self._notices.messages,
+        )
+
+    def _required(self) -> tuple[Path, Path]:
+        target, output = self._paths.target_path, self._paths.output_path
+        if target is None or output is None:
+            raise UsageError("a step needs a target and an output", "Give --target-path and --output-path.")
+        return target, output
+
+    def _needs_faces(self) -> bool:
+        return any(chosen.kind.needs_faces or chosen.kind.needs_sources for chosen in self._chosen)
+
+    def _photos(self) -> tuple[Path, ...]:
+        """Source images, where a processor wants any; sources may be sound too.
+
+        Raises:
+            UsageError: there is none.
+        """
+        wanting = [chosen.entry.name for chosen in self._chosen if chosen.kind.needs_sources]
+        if not wanting:
+            return ()
+        photos = tuple(path for path in self._paths.source_paths if kind_of(path) is not MediaKind.AUDIO)
+        if not photos:
+            raise UsageError(f"{wanting[0]} needs a source face", "Name one image or more with --source-paths.")
+        return photos
+
+    def _model_choices(self) -> dict[str, str]:
+        choices = face_models(self._snapshot) if self._needs_faces() else {}
+        choices[CONTENT_ANALYSER] = self._snapshot.get(ContentAnalyserSettings).content_analyser_model
+        for chosen in self._chosen:
+            choices |= chosen.kind.models(self._snapshot.get(chosen.entry.settings))
+        return choices
+
+    def _kinds_per_frame(self) -> tuple[str, ...]:
+        """Kinds of models that frames need; what only sources needed may go."""
+        return tuple(self._model_choices())
+
+    def _sources(self, photos: Sequence[Path], analyser: FaceAnalyser | None) -> tuple[Source, ...]:
+        if analyser is None or not photos:
+            return ()
+        found = find_source_faces(((str(path), read_image(path)) for path in photos), analyser)
+        return tuple(Source(*one) for one in found)
+
+    def _work(
+        self,
+        subject: Subject,
+        models: Models,
+        runners: Runners,
+        analyser: FaceAnalyser | None,
+        sources: tuple[Source, ...],
+    ) -> FrameWork:
+        """Put the work on a frame together: content filter, faces, processors."""
+        content = models.cards[CONTENT_ANALYSER]
+        judge = CONTENT_MODELS[content.family](content, runners(content))
+        return FrameWork(
+            [self._build(chosen, models, runners, sources, subject) for chosen in self._chosen],
+            self._finder(subject, analyser),
+            ContentAnalyser(judge, str(subject.info.path), subject.duration),
+            self._events,
+            self._clock,
+            halt_on_error=self._snapshot.get(MiscSettings).halt_on_error,
+        )
+
+    def _finder(self, subject: Subject, analyser: FaceAnalyser | None) -> FaceFinder:
+        if analyser is None:
+            return _no_faces
+        first = self._snapshot.get(TrimSettings).trim_frame_start or 0
+        return face_finder(subject, self._snapshot, analyser, first, self._events)
+
+    def _build(
+        self, chosen: _Chosen, models: Models, runners: Runners, sources: tuple[Source, ...], subject: Subject
+    ) -> Processor:
+        workshop = Workshop(
+            settings=self._snapshot.get(chosen.entry.settings),
+            cards=models.cards,
+            runner=runners,
+            sources=sources,
+            target=subject.target,
+            events=self._events,
+        )
+        return chosen.kind.build(workshop)
+
+    def _process(
+        self, subject: Subject, output: Path, work: FrameWork, resources: Resources, models: Models
+    ) -> Outcome:
+        settings = self._snapshot.get(OutputSettings)
+        names = [chosen.entry.name for chosen in self._chosen]
+        window = resources.plan_window(names, work.output_size(subject.target.size), models)
+        if subject.still is not None:
+            return process_image(
+                subject.still.picture,
+                subject.still.details,
+                output,
+                work,
+                quality=settings.output_image_quality,
+                events=self._events,
+                stop=self._stop,
+            )
+        trim = self._snapshot.get(TrimSettings)
+        plan = VideoPlan(
+            output=output,
+            encoder=EncoderSettings(
+                settings.output_video_encoder, settings.output_video_quality, settings.output_video_preset
+            ),
+            trim=Trim(trim.trim_frame_start, trim.trim_frame_end),
+            window=window,
+            decoder_threads=resources.decoder_threads,
+        )
+        return process_video(subject.info, plan, work, resources.meter, self._events, self._stop)
+
+    def _tell(self, notices: Sequence[str]) -> None:
+        for notice in notices:
+            self._events.emit(Notice(notice))
+
+
+def _no_faces(frame: Frame) -> Sequence[Face]:
+    return ()
+
+
+class _Notices:
+    """Keeps what the user was told, for the report."""
+
+    def __init__(self) -> None:
+        self._messages: dict[str, None] = {}
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """Each message once, in order."""
+        return tuple(self._messages)
+
+    def emit(self, event: Event) -> None:
+        if isinstance(event, Notice):
+            self._messages[event.message] = None

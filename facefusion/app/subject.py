@@ -1,0 +1,113 @@
+"""The target of a step, opened: what it is, what is seen in it, and whom to look for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from facefusion.app.faces import build_tracker
+from facefusion.config.origin import DEFAULT
+from facefusion.config.state import Snapshot
+from facefusion.core.formats import MediaKind
+from facefusion.core.values import Embedding, Face, Frame, Picture
+from facefusion.faces.analyse import FaceAnalyser
+from facefusion.faces.selection import FaceSelector, find_reference
+from facefusion.faces.settings import FaceSelectorSettings
+from facefusion.media.image import ImageDetails, read_image_with_details
+from facefusion.media.probe import MediaInfo, probe
+from facefusion.media.reader import VideoReader
+from facefusion.observability.events import EventSink
+from facefusion.pipeline.frames import FaceFinder
+from facefusion.processors.base import Target
+
+REFERENCE = "reference"
+
+
+@dataclass(frozen=True, slots=True)
+class Still:
+    """An image target, read."""
+
+    picture: Picture
+    details: ImageDetails
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The target."""
+
+    info: MediaInfo
+    still: Still | None
+    """The picture of an image; none for a video, which is read frame by frame."""
+
+    @classmethod
+    def open(cls, path: Path) -> Subject:
+        """Look at the target; read it where it is an image.
+
+        Raises:
+            MediaError: it cannot be read.
+        """
+        info = probe(path)
+        return cls(info, Still(*read_image_with_details(path)) if info.kind is MediaKind.IMAGE else None)
+
+    @property
+    def target(self) -> Target:
+        """What processors may know of it."""
+        if self.still is not None:
+            return Target(size=self.still.picture.size, frame_rate=0.0, is_video=False)
+        return Target(size=self.info.size, frame_rate=float(self.info.frame_rate), is_video=True)
+
+    @property
+    def duration(self) -> float | None:
+        """In seconds; 0 for an image, none where unknown."""
+        if self.still is not None:
+            return 0.0
+        return float(self.info.duration) if self.info.duration > 0 else None
+
+    @contextmanager
+    def frames(self, start: int) -> Iterator[Iterable[Frame]]:
+        """Frames from ``start`` on, for as long as the context is open; an image is one frame."""
+        if self.still is not None:
+            yield (Frame(0, Fraction(0), self.still.picture),)
+            return
+        with VideoReader(self.info, start=start) as reader:
+            yield reader
+
+
+def face_finder(
+    subject: Subject, snapshot: Snapshot, analyser: FaceAnalyser, first_frame: int, events: EventSink
+) -> FaceFinder:
+    """What gives the faces to work on in each frame, as the selector's settings say.
+
+    Args:
+        subject: the target.
+        snapshot: the settings in force.
+        analyser: finds and recognises.
+        first_frame: index of the first frame that is worked on; the reference is taken there unless the user says.
+        events: told where the reference comes from another frame.
+
+    Raises:
+        FaceNotFoundError: the reference frame that the user chose shows no face.
+    """
+    settings = snapshot.get(FaceSelectorSettings)
+    reference: Embedding | None = None
+    if settings.face_selector_mode == REFERENCE:
+        explicit = snapshot.origin("reference_frame_number") != DEFAULT
+        with subject.frames(settings.reference_frame_number if explicit else first_frame) as frames:
+            reference = find_reference(frames, analyser, settings, events, explicit=explicit)
+    selector = FaceSelector(settings, reference)
+    if subject.still is not None:
+        recognise = settings.face_selector_mode == REFERENCE
+
+        def in_image(frame: Frame) -> Sequence[Face]:
+            return selector.select(analyser.faces(frame.picture, recognise=recognise))
+
+        return in_image
+    tracker = build_tracker(snapshot, analyser)
+
+    def in_video(frame: Frame) -> Sequence[Face]:
+        return selector.select(tracker.observe(frame), float(frame.time))
+
+    return in_video

@@ -1,0 +1,46 @@
+"""Processing one image."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+from facefusion.core.stop import StopToken
+from facefusion.core.values import Frame, Picture
+from facefusion.media.image import ImageDetails, write_image
+from facefusion.observability.events import EventSink, StageFinished, StageProgress, StageStarted
+from facefusion.pipeline.frames import FrameWork
+from facefusion.pipeline.outcome import Outcome
+
+
+def process_image(
+    picture: Picture,
+    details: ImageDetails,
+    output: Path,
+    work: FrameWork,
+    *,
+    quality: int,
+    events: EventSink,
+    stop: StopToken,
+) -> Outcome:
+    """Run the processors over a picture and write it.
+
+    Raises:
+        ContentRefusedError: the content filter refused it.
+        OutputError: the result cannot be written, or nothing could be done to the picture.
+        Stopped: a stop was requested.
+    """
+    events.emit(StageStarted("process", 1))
+    outcome = Outcome()
+    try:
+        result = work.process(work.observe(Frame(0, Fraction(0), picture)))
+        outcome.count(result)
+        outcome.check(output)
+        work.finish()
+        stop.check()
+        with work.clock.measure("encode"):
+            write_image(result.frame.picture, output, quality=quality, details=details)
+        events.emit(StageProgress())
+    finally:
+        events.emit(StageFinished())
+    return outcome
