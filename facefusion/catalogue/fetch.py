@@ -25,6 +25,7 @@ from facefusion.core.errors import ModelError
 from facefusion.observability.events import EventSink, Notice
 
 _LOCK = ".fetch.lock"
+_SCRATCH = ".fetch-"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FORBIDDEN = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 
@@ -59,12 +60,18 @@ class Fetcher:
         with self._storage_errors():
             self._folder.mkdir(parents=True, exist_ok=True)
             with self._alone():
+                self._clear_up()
                 missing = [graph for graph in graphs if not self._is_there(graph)]
                 self._check_space(missing)
-                with tempfile.TemporaryDirectory(prefix=".fetch-", dir=self._folder) as scratch:
+                with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=self._folder) as scratch:
                     wheels = _Wheels(Path(scratch), self._events, self._pip)
                     for graph in missing:
                         self._fetch(graph, wheels)
+
+    def _clear_up(self) -> None:
+        """Remove what a killed process left; nobody else works here while the lock is held."""
+        for rest in self._folder.glob(f"{_SCRATCH}*"):
+            shutil.rmtree(rest)
 
     def _is_there(self, graph: GraphFile) -> bool:
         path = self._folder / graph.name

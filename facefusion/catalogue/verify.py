@@ -14,9 +14,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from facefusion.catalogue.card import GraphFile
+from facefusion.catalogue.card import GraphFile, Part
 from facefusion.catalogue.convert.formats import FORMATS, VERBATIM
 
 _CHUNK = 1 << 20
@@ -88,7 +87,7 @@ def fault(path: Path, graph: GraphFile) -> str:
     return ""
 
 
-def _hashes(part: Any) -> set[str]:  # noqa: ANN401
+def _hashes(part: Part) -> set[str]:
     return {part.sha256, *(download.sha256 for download in part.downloads)}
 
 

@@ -240,6 +240,15 @@ def test_two_processes_fetch_once(tmp_path):
     assert (tmp_path / "models" / "toy.onnx").read_bytes() == GRAPH
 
 
+def test_what_a_killed_process_left_is_cleared_up(tmp_path):
+    (tmp_path / ".fetch-abc" / "toys").mkdir(parents=True)
+    (tmp_path / ".fetch-abc" / "toys" / "half.whl").write_bytes(b"half")
+
+    Fetcher(tmp_path, Ears(), pip=Pip()).fetch([graph_file()])
+
+    assert left_behind(tmp_path) == {"toy.onnx", "toy.onnx.json"}
+
+
 def test_stopping_ends_pip_too(tmp_path):
     def stop() -> None:
         assert [child.name() for child in psutil.Process().children()]

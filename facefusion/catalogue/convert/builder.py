@@ -26,6 +26,7 @@ class GraphBuilder:
         self._nodes: list[onnx.NodeProto] = []
         self._constants: list[TensorProto] = []
         self._known: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self._cast_already: set[str] = set()
         self._count = 0
 
     def add(self, operator: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:  # noqa: ANN401
@@ -75,7 +76,8 @@ class GraphBuilder:
 
     def _cast(self, stored: str) -> str:
         cast = f"{stored}_float"
-        if not any(cast in node.output for node in self._nodes):
+        if stored not in self._cast_already:
+            self._cast_already.add(stored)
             self.add("Cast", stored, output=cast, to=TensorProto.FLOAT)
         return cast
 
