@@ -38,6 +38,8 @@ def test_whatever_decides_a_session_is_in_its_key(tmp_path):
         key(tmp_path, execution("tensorrt")),
         key(tmp_path, execution("cuda", "cpu")),
         key(tmp_path, execution("cpu")),
+        key(tmp_path, execution("coreml")),
+        key(tmp_path, execution("coreml"), device=1),
     ]
     assert len(set(keys)) == len(keys)
 

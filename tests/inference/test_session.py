@@ -13,6 +13,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as runtime_state
 from facefusion.core.errors import ModelError, ProviderError
 from facefusion.inference.execution import Device
 from facefusion.inference.probe import probe
+from facefusion.inference.runtime import read_runtime
 from facefusion.inference.session import DeviceMemoryError, ModelFile, OrtSession
 from tests.inference.fakes import execution, graph
 
@@ -178,9 +179,7 @@ def test_the_probe_starts_a_provider_and_leaves_nothing_behind():
     assert threading.active_count() == threads
 
 
-@pytest.mark.skipif(
-    "CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="this ONNX Runtime may have CUDA"
-)
+@pytest.mark.skipif(read_runtime().cuda_driver, reason="this machine may have CUDA")
 @pytest.mark.filterwarnings("ignore:Specified provider 'CUDAExecutionProvider'")
 def test_the_probe_tells_that_cuda_cannot_be_had(bare_cuda):
     with pytest.raises(ProviderError, match="probe: ONNX Runtime gave CPUExecutionProvider instead of cuda"):
