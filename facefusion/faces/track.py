@@ -181,11 +181,13 @@ class FaceTracker:
         pairs = pair_best_first(likeness, SAME_PERSON)
         for row, (track, view) in enumerate(doubted):
             track.doubted = False
-            unsure = row not in pairs.values() and likeness[row, row] >= STRANGERS
-            if row not in pairs and unsure:
+            taken = row in pairs.values()
+            if row not in pairs and not taken and likeness[row, row] >= STRANGERS:
                 continue
             identity = known[pairs[row]] if row in pairs else self._new_identity()
             if identity is not track.identity:
+                # Who was followed until now is out of sight, and may come back.
+                self._tracks.append(Track(track.identity, track.reading, track.score, track.seen, lost=True))
                 track.become(identity)
             identity.learn(view)
         shown = {id(track.identity) for track in self._active()}
