@@ -118,8 +118,8 @@ def read_image_with_details(path: Path) -> tuple[Picture, ImageDetails]:
     try:
         with _open(path) as image:
             deep_colour = _is_deep(image) and "RGB" in image.mode  # asked first: reading EXIF may load the pixels
-            details = _details(image)
             orientation = Orientation.from_exif(image.getexif().get(EXIF_ORIENTATION, 1))
+            details = _details(image)
             codes = _deep_codes(path) if deep_colour else _codes(image)
     except UnidentifiedImageError as error:
         raise MediaError(f"{path} is no image that can be read", "Check that it opens in a viewer.") from error
@@ -179,7 +179,8 @@ def _is_deep(image: Image.Image) -> bool:
 
 
 def _details(image: Image.Image) -> ImageDetails:
-    exif = image.getexif()
+    exif = Image.Exif()
+    exif.load(image.getexif().tobytes())
     exif.pop(EXIF_ORIENTATION, None)
     sampling = JpegImagePlugin.get_sampling(image) if isinstance(image, JpegImagePlugin.JpegImageFile) else -1
     profile = image.info.get("icc_profile") if image.mode != "CMYK" else None
@@ -236,8 +237,8 @@ def _picture(codes: Plane) -> Picture:
         return YuvPicture((codes,), Layout(Coding(Matrix.BT601, full_range=True, bit_depth=depth)))
     if codes.shape[2] == 2:
         return BgrPicture(cast("Plane", cv2.cvtColor(codes[..., 0], cv2.COLOR_GRAY2BGR)), codes[..., 1].copy())
-    alpha = cast("Plane", codes[..., 3].copy()) if codes.shape[2] == 4 else None
-    return BgrPicture(np.ascontiguousarray(codes[..., :3]), alpha)
+    alpha = codes[..., 3].copy() if codes.shape[2] == 4 else None
+    return BgrPicture(codes[..., :3].copy(), alpha)
 
 
 def _codes_of(picture: Picture, *, deep: bool, alpha: bool) -> Plane:

@@ -163,8 +163,10 @@ def _orientation(frame: VideoFrame) -> Orientation:
 
 
 def _duration(container: InputContainer, stream: VideoStream, time_base: Fraction, start: Fraction) -> Fraction:
+    """Of the picture: FFmpeg counts from the stream's start time, which may lie before the first frame."""
     if stream.duration:
-        return stream.duration * time_base
+        hidden = max(start - stream.start_time * time_base, Fraction(0)) if stream.start_time is not None else 0
+        return max(stream.duration * time_base - hidden, Fraction(0))
     if container.duration:
         begin = Fraction(container.start_time or 0, MICROSECONDS)
         return max(Fraction(container.duration, MICROSECONDS) - max(start - begin, Fraction(0)), Fraction(0))

@@ -126,8 +126,15 @@ def bgr_to_planes(pixels: Pixels, coding: Coding, *, grey: bool = False) -> tupl
 
 def as_pixels(levels: npt.NDArray[np.float32], *, as_float: bool) -> Pixels:
     """Clip levels to 0..255 and, unless ``as_float``, round them to ``uint8``."""
-    clipped = np.clip(levels, 0.0, 255.0)
-    return clipped if as_float else np.rint(clipped).astype(np.uint8)
+    return np.clip(levels, 0.0, 255.0) if as_float else to_nearest_level(levels)
+
+
+def to_nearest_level(levels: Pixels) -> npt.NDArray[np.uint8]:
+    """Clip and round to ``uint8``; what has that type already is handed back as it is."""
+    if levels.dtype == np.uint8:
+        return cast("npt.NDArray[np.uint8]", levels)
+    rounded: npt.NDArray[np.uint8] = np.rint(np.clip(levels, 0.0, 255.0)).astype(np.uint8)
+    return rounded
 
 
 def as_codes(values: npt.NDArray[np.float32], coding: Coding) -> Plane:

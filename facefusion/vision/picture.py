@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from facefusion.core.values import Affine, Mask, Pixels, Region, Size
 from facefusion.vision.canvas import ArrayStore, Canvas, PlaneStore, trim
-from facefusion.vision.colour import Coding, Plane, as_pixels, bgr_to_planes, planes_to_bgr
+from facefusion.vision.colour import Coding, Plane, as_pixels, bgr_to_planes, planes_to_bgr, to_nearest_level
 from facefusion.vision.geometry import compose, invert
 from facefusion.vision.warp import sample, spread
 
@@ -216,11 +216,11 @@ class BgrPicture:
         self._canvas.rollback()
 
     def _from_levels(self, levels: Pixels) -> Plane:
-        if self.bit_depth == 16:
-            codes = np.clip(levels.astype(np.float32), 0.0, 255.0) * np.float32(SIXTEEN_BIT_STEP)
-            return np.rint(codes).astype(np.uint16)
-        codes = levels if levels.dtype == np.uint8 else np.rint(np.clip(levels, 0, 255)).astype(np.uint8)
-        return cast("Plane", codes)
+        if self.bit_depth == 8:
+            return to_nearest_level(levels)
+        steps = np.clip(levels.astype(np.float32), 0.0, 255.0) * np.float32(SIXTEEN_BIT_STEP)
+        codes: npt.NDArray[np.uint16] = np.rint(steps).astype(np.uint16)
+        return codes
 
 
 def _to_levels(codes: Plane, *, as_float: bool) -> Pixels:

@@ -1,0 +1,70 @@
+"""Containers that videos are written in, by the extension of the output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from facefusion.core.errors import OutputError
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One container: FFmpeg's muxer and what it can hold."""
+
+    muxer: str
+    encoders: tuple[str, ...] = ()
+    """The video encoders it can hold, the one to use instead first; empty: all but ``refused``."""
+    refused: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    encoder_options: tuple[tuple[str, str], ...] = ()
+    constant_rate: bool = False
+    """Frames have numbers, not times: a variable rate cannot be kept."""
+    attachments: bool = False
+    edit_lists: bool = False
+    """Can hold packets that are decoded but not shown, and a cover as a stream."""
+
+    def holds(self, kind: str) -> bool:
+        """Whether a cover or an attachment can be kept."""
+        return self.attachments or (kind == "cover" and self.edit_lists)
+
+    def encoder_for(self, wanted: str) -> str:
+        """The encoder to use where ``wanted`` was asked for."""
+        if self.encoders:
+            return wanted if wanted in self.encoders else self.encoders[0]
+        return "libx264" if wanted in self.refused else wanted
+
+
+FAST_START = (("movflags", "+faststart"),)
+IN_ORDER = (("bf", "0"),)
+"""Without B-frames: a container that numbers frames in coding order would show them late."""
+
+H26X = ("libx264", "libx265", "h264_nvenc", "hevc_nvenc", "h264_amf", "hevc_amf", "h264_qsv", "hevc_qsv")
+
+CONTAINERS: dict[str, Container] = {
+    ".avi": Container("avi", encoder_options=IN_ORDER, constant_rate=True),
+    ".m4v": Container("mp4", encoders=H26X, options=FAST_START, edit_lists=True),
+    ".mkv": Container("matroska", refused=("rawvideo",), attachments=True),
+    ".mov": Container("mov", refused=("libvpx-vp9",), options=FAST_START, edit_lists=True),
+    ".mp4": Container("mp4", refused=("rawvideo",), options=FAST_START, edit_lists=True),
+    ".mpeg": Container("mpeg", encoders=("libx264",)),
+    ".mpg": Container("mpeg", encoders=("libx264",)),
+    ".mxf": Container("mxf", encoders=("libx264",), constant_rate=True),
+    ".webm": Container("webm", encoders=("libvpx-vp9",)),
+    ".wmv": Container("asf", encoders=("libx264",)),
+}
+"""By lower-case extension."""
+
+
+def container_of(path: Path) -> Container:
+    """The container that a path's extension names.
+
+    Raises:
+        OutputError: none that can be written.
+    """
+    container = CONTAINERS.get(path.suffix.lower())
+    if container is None:
+        raise OutputError(
+            f"{path} has no extension of a video that can be written", f"Use one of {', '.join(CONTAINERS)}."
+        )
+    return container

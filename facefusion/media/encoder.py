@@ -1,0 +1,115 @@
+"""Video encoders: what each wants to be told for a quality of 0 to 100 and a preset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import av
+
+PRESETS = ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow")
+"""From quick to thorough, as x264 names them."""
+
+ENCODER_THREADS = 8
+"""Part of the result: x264's output depends on it, so it is never taken from the machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderSettings:
+    """Everything that decides what an encoder makes of given frames."""
+
+    encoder: str = "libx264"
+    quality: int = 80
+    """0 (smallest) to 100 (as good as the encoder can)."""
+    preset: str = "veryfast"
+    pixel_format: str | None = None
+    """FFmpeg's name; where none, the source's format or the nearest one that the encoder takes."""
+    threads: int = ENCODER_THREADS
+    options: tuple[tuple[str, str], ...] = ()
+    """Further private options of the encoder; they override those made of quality and preset."""
+
+
+def _scaled(quality: int, worst: int) -> str:
+    """A quantiser from ``worst`` (quality 0) to 0 (quality 100)."""
+    return str(round(worst - worst * quality / 100))
+
+
+def _x26x(settings: EncoderSettings) -> dict[str, str]:
+    return {"crf": _scaled(settings.quality, 51), "preset": settings.preset}
+
+
+def _x265(settings: EncoderSettings) -> dict[str, str]:
+    threads = f"pools={settings.threads}:frame-threads={min(settings.threads, 4)}:log-level=error"
+    return {**_x26x(settings), "x265-params": threads}
+
+
+def _vp9(settings: EncoderSettings) -> dict[str, str]:
+    return {"crf": _scaled(settings.quality, 63), "b": "0", "deadline": "realtime", "cpu-used": "5", "row-mt": "1"}
+
+
+NVENC_PRESETS: dict[str, str] = {"medium": "medium", "slow": "slow", "slower": "slow", "veryslow": "slow"}
+AMF_QUALITIES: dict[str, str] = {
+    "faster": "balanced",
+    "fast": "balanced",
+    "medium": "balanced",
+    "slow": "quality",
+    "slower": "quality",
+    "veryslow": "quality",
+}
+
+
+def _nvenc(settings: EncoderSettings) -> dict[str, str]:
+    return {"cq": _scaled(settings.quality, 51), "b": "0", "preset": NVENC_PRESETS.get(settings.preset, "fast")}
+
+
+def _amf(settings: EncoderSettings) -> dict[str, str]:
+    quantiser = _scaled(settings.quality, 51)
+    return {
+        "rc": "cqp",
+        **{f"qp_{kind}": quantiser for kind in "ipb"},
+        "quality": AMF_QUALITIES.get(settings.preset, "speed"),
+    }
+
+
+def _qsv(settings: EncoderSettings) -> dict[str, str]:
+    preset = "veryfast" if settings.preset in ("ultrafast", "superfast") else settings.preset
+    return {"global_quality": _scaled(settings.quality, 51), "preset": preset}
+
+
+def _raw(settings: EncoderSettings) -> dict[str, str]:
+    return {}
+
+
+ENCODERS: Mapping[str, Callable[[EncoderSettings], dict[str, str]]] = {
+    "libx264": _x26x,
+    "libx264rgb": _x26x,
+    "libx265": _x265,
+    "libvpx-vp9": _vp9,
+    "h264_nvenc": _nvenc,
+    "hevc_nvenc": _nvenc,
+    "h264_amf": _amf,
+    "hevc_amf": _amf,
+    "h264_qsv": _qsv,
+    "hevc_qsv": _qsv,
+    "rawvideo": _raw,
+}
+"""Encoders by name, with their options for given settings."""
+
+
+def usable_encoders() -> tuple[str, ...]:
+    """The known encoders that this build of FFmpeg has; a hardware one may still lack its hardware."""
+    return tuple(name for name in ENCODERS if name in av.codecs_available)
+
+
+def encoder_options(settings: EncoderSettings) -> dict[str, str]:
+    """Private options for the encoder."""
+    return (
+        {**ENCODERS[settings.encoder](settings), **dict(settings.options)}
+        if settings.encoder in ENCODERS
+        else dict(settings.options)
+    )
+
+
+def offered_formats(encoder: str) -> tuple[str, ...]:
+    """Pixel formats that an encoder takes, by FFmpeg's names."""
+    return tuple(form.name for form in av.Codec(encoder, "w").video_formats or ())

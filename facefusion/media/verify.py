@@ -1,0 +1,73 @@
+"""Looking at a written video with fresh eyes before it gets its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import av
+
+from facefusion.core.errors import OutputError
+from facefusion.core.values import Size
+
+ADVICE = "Check the disk and try again, or choose another container."
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a written video has to be."""
+
+    frames: int
+    duration: Fraction
+    """From the first frame to the end of the last, in seconds."""
+    frame_length: Fraction
+    """The tolerance of the duration, in seconds."""
+    size: Size
+    tracks: int
+    """Of sound and subtitles."""
+
+
+def verify_video(part: Path, path: Path, expected: Expected) -> None:
+    """Re-open a written file; count its frames and tracks, measure it, and decode its first picture.
+
+    Args:
+        part: where the file lies now.
+        path: what to call it in an error.
+        expected: what it has to be.
+
+    Raises:
+        OutputError: it is something else.
+    """
+    try:
+        with av.open(str(part)) as container:
+            stream = container.streams.video[0]
+            size = Size(stream.width, stream.height)
+            tracks = len(container.streams.audio) + len(container.streams.subtitles)
+            begins, ends, count = [], [], 0
+            for packet in container.demux(stream):
+                if packet.size == 0 or packet.is_discard:
+                    continue
+                count += 1
+                stamp = packet.pts if packet.pts is not None else packet.dts
+                if stamp is not None:
+                    begins.append(stamp * packet.time_base)
+                    ends.append((stamp + (packet.duration or 0)) * packet.time_base)
+            container.seek(0)
+            decoded = next(container.decode(stream), None)
+    except (av.FFmpegError, IndexError) as error:
+        raise OutputError(f"{path} was written but cannot be read back ({error})", ADVICE) from error
+    if count != expected.frames or decoded is None:
+        raise OutputError(f"{path} was written with {count} of {expected.frames} frames", ADVICE)
+    if size != expected.size:
+        raise OutputError(
+            f"{path} was written with {size.width} x {size.height} for {expected.size.width} x {expected.size.height}",
+            ADVICE,
+        )
+    if tracks != expected.tracks:
+        raise OutputError(f"{path} was written with {tracks} of {expected.tracks} sound and subtitle tracks", ADVICE)
+    duration = max(ends, default=Fraction(0)) - min(begins, default=Fraction(0))
+    if begins and abs(duration - expected.duration) > expected.frame_length:
+        raise OutputError(
+            f"{path} was written {float(duration):.3f} s long for {float(expected.duration):.3f} s", ADVICE
+        )
