@@ -1,4 +1,8 @@
-"""What ONNX Runtime and its companions offer on this machine."""
+"""What ONNX Runtime and its companions offer on this machine.
+
+ONNX Runtime is imported when somebody asks, not before: the options list the providers, and ``--help`` must not wait
+for it.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,6 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-
-import onnxruntime
 
 from facefusion.inference.devices import Gpu, find_gpus
 
@@ -51,6 +53,8 @@ class Runtime:
 @functools.cache
 def read_runtime() -> Runtime:
     """Look at this machine, once per process."""
+    import onnxruntime  # noqa: PLC0415
+
     # CUDA numbers cards by speed unless told otherwise; nvidia-smi, and so this program, by their place on the bus.
     os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
     onnxruntime.disable_telemetry_events()
@@ -75,6 +79,8 @@ def load_cuda_libraries() -> str:
     Returns:
         What the loader had to complain about, one a line; empty where all was found.
     """
+    import onnxruntime  # noqa: PLC0415
+
     said = io.StringIO()
     # The loader prints instead of raising.
     with contextlib.redirect_stdout(said):

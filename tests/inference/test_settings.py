@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 from facefusion.inference.execution import Execution
 from facefusion.inference.pool import MemoryStrategy
 from facefusion.inference.providers.registry import PROVIDERS
@@ -29,3 +32,9 @@ def test_an_execution_on_the_cpu_alone_is_not_on_a_gpu():
 
     assert isinstance(execution(), Execution)
     assert [name for name in PROVIDERS.names if execution(name).on_gpu] == list(PROVIDERS.names[:-1])
+
+
+def test_reading_the_options_does_not_load_onnx_runtime():
+    program = "import sys, facefusion.inference.settings; print('onnxruntime' in sys.modules, 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["False", "False"]
