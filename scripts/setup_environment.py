@@ -35,7 +35,6 @@ STAMP_NAME = "facefusion-setup.json"
 UNFINISHED_NAME = "facefusion-setup.unfinished"
 
 MISSING_LIBRARY = re.compile(r"(lib[\w.+-]+\.so[\w.]*): cannot open shared object file")
-PINNED_OPENCV = re.compile(r"^opencv-python==([\w.]+)", re.MULTILINE)
 
 
 class EnvironmentSetupError(Exception):
@@ -222,7 +221,11 @@ def install(environment: Path, names: list[str]) -> None:
         print("Trying again without TensorRT, whose wheel lies on an index of NVIDIA's own", flush=True)
         rest = without_tensorrt((ROOT / CUDA_REQUIREMENTS).read_text(encoding="utf-8"))
         pip(environment, ["install", *files, *rest], fault)
-        print("CUDA is set up, TensorRT is not: --execution-providers tensorrt will not be available", flush=True)
+        print(
+            "CUDA is set up, TensorRT is not: --execution-providers tensorrt is not available until you run "
+            f"`{venv_python(environment)} -m pip install {pinned(CUDA_REQUIREMENTS, 'tensorrt-cu13-libs')}`",
+            flush=True,
+        )
 
 
 def missing_library(import_error: str) -> str | None:
@@ -231,12 +234,12 @@ def missing_library(import_error: str) -> str | None:
     return match.group(1) if match else None
 
 
-def pinned_opencv(requirements: str) -> str:
-    """Version of OpenCV in the text of ``requirements.txt``."""
-    match = PINNED_OPENCV.search(requirements)
+def pinned(name: str, package: str) -> str:
+    """The line of a requirement file that pins a package: ``package==version``."""
+    match = re.search(rf"^{re.escape(package)}==[\w.]+", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
     if match is None:
-        raise EnvironmentSetupError(f"{RUN_REQUIREMENTS} does not pin opencv-python.")
-    return match.group(1)
+        raise EnvironmentSetupError(f"{name} does not pin {package}.")
+    return match.group()
 
 
 def import_opencv(environment: Path) -> str | None:
@@ -256,8 +259,7 @@ def make_opencv_work(environment: Path) -> None:
     if error is None:
         return
     if library := missing_library(error):
-        version = pinned_opencv((ROOT / RUN_REQUIREMENTS).read_text(encoding="utf-8"))
-        package = f"opencv-python-headless=={version}"
+        package = pinned(RUN_REQUIREMENTS, "opencv-python").replace("opencv-python", "opencv-python-headless")
         print(f"This machine has no {library}, which opencv-python needs: laying {package} over it", flush=True)
         pip(environment, ["install", "--no-deps", "--force-reinstall", package], f"{package} could not be installed")
         error = import_opencv(environment)
