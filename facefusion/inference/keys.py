@@ -56,14 +56,22 @@ class FileDigests:
         try:
             status = path.stat()
             fingerprint = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-            known = self._known.get(path)
-            if known is not None and known[0] == fingerprint:
-                return known[1]
-            with self._lock, path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-                self._known[path] = (fingerprint, digest)
-            return digest
+            digest = self._digest_of(path, fingerprint)
+            if digest is not None:
+                return digest
+            with self._lock:
+                # Another thread may have read the file while this one waited.
+                digest = self._digest_of(path, fingerprint)
+                if digest is None:
+                    with path.open("rb") as file:
+                        digest = hashlib.file_digest(file, "sha256").hexdigest()
+                    self._known[path] = (fingerprint, digest)
+                return digest
         except OSError as error:
             raise ModelError(
                 f"the model file {path} cannot be read ({error.strerror})", "Fetch it with force-download."
             ) from error
+
+    def _digest_of(self, path: Path, fingerprint: Fingerprint) -> str | None:
+        known = self._known.get(path)
+        return known[1] if known is not None and known[0] == fingerprint else None
