@@ -27,14 +27,14 @@ ENV PATH=/opt/venv/bin:$PATH
 COPY facefusion.py facefusion.ini ./
 COPY facefusion facefusion
 
-# Outside /app/models, which a folder mounted there would hide.
-RUN python facefusion.py force-download && mv models /opt/models
-ENV FACEFUSION_MODELS_PATH=/opt/models
+# Beside models/, which a folder mounted there would hide; what is fetched later goes into models/.
+RUN python facefusion.py force-download && mkdir .assets && mv models .assets/models
 
 RUN useradd --create-home --uid 1000 facefusion \
-    && mkdir -p models input output temp logs .caches .jobs \
-    && chown facefusion: . models input output temp logs .caches .jobs
+    && mkdir -p models input output temp logs .caches \
+    && chown facefusion: models input output temp logs .caches
 USER facefusion
+ENV FACEFUSION_TEMP_PATH=/app/temp
 VOLUME ["/app/models", "/app/input", "/app/output", "/app/temp", "/app/logs"]
 
 EXPOSE 7860
