@@ -14,6 +14,7 @@ import numpy.typing as npt
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import GraphRunner
 from facefusion.core.values import Pixels, Size
+from facefusion.memory.buffers import ThreadBuffers
 from facefusion.vision.tiles import tiles
 
 
@@ -27,6 +28,7 @@ class SuperResolution:
 
     def __init__(self, card: ModelCard, runner: GraphRunner) -> None:
         self._runner = runner
+        self._buffers = ThreadBuffers()
         self.scale = int(_number(card, "scale"))
         self._consumed = int(_number(card, "consumed"))
         self._margin = int(_number(card, "margin"))
@@ -58,9 +60,10 @@ class SuperResolution:
         return result
 
     def _run(self, part: Pixels) -> npt.NDArray[np.float32]:
-        planes = part[:, :, ::-1].transpose(2, 0, 1)[np.newaxis]
-        tensor = np.multiply(planes, np.float32(1 / 255), dtype=np.float32)
-        output = self._runner.run({"input": np.ascontiguousarray(tensor)})["output"][0]
+        planes = part[:, :, ::-1].transpose(2, 0, 1)
+        tensor = self._buffers.take((1, *planes.shape), np.float32)
+        np.multiply(planes, np.float32(1 / 255), out=tensor[0])
+        output = self._runner.run({"input": tensor})["output"][0]
         pixels: npt.NDArray[np.float32] = output.transpose(1, 2, 0)[:, :, ::-1] * np.float32(255)
         return pixels.clip(0, 255, out=pixels)
 

@@ -9,6 +9,7 @@ from facefusion.core.values import Size
 from facefusion.faces.detect.base import Detections
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.detect.yunet import YuNet, decode, to_tensor
+from facefusion.memory.buffers import ThreadBuffers
 from tests.faces.fakes import ArrayPicture, blank
 from tests.faces.stage import card
 
@@ -56,7 +57,7 @@ def test_score_limit_is_inclusive(score, count):
 
 def test_tensor_is_padded_at_the_right_and_bottom():
     image = np.full((33, 64, 3), (1, 2, 3), np.uint8)
-    tensor = to_tensor(image)
+    tensor = to_tensor(image, ThreadBuffers())
     assert tensor.shape == (1, 3, 64, 64)
     assert tensor.dtype == np.float32
     assert np.array_equal(tensor[0, :, 32, 63], (1, 2, 3))

@@ -16,6 +16,7 @@ from facefusion.core.graph import GraphRunner
 from facefusion.core.values import Tensor
 from facefusion.faces.detect.base import Detections
 from facefusion.faces.numbers import number
+from facefusion.memory.buffers import ThreadBuffers
 from facefusion.vision.boxes import suppress_overlaps
 
 STRIDES = (8, 16, 32)
@@ -28,20 +29,26 @@ class YuNet:
 
     def __init__(self, card: ModelCard, graph: GraphRunner) -> None:
         self._graph = graph
+        self._buffers = ThreadBuffers()
         self._overlap_limit = number(card, "overlap_limit", OVERLAP_LIMIT)
 
     def detect(self, image: npt.NDArray[np.uint8], minimum_score: float) -> Detections:
         """See :class:`~facefusion.faces.detect.base.FaceDetector`."""
-        tensor = to_tensor(image)
+        tensor = to_tensor(image, self._buffers)
         found = decode(self._graph.run({"input": tensor}), tensor.shape[3], minimum_score)
         return found.take(suppress_overlaps(found.boxes, found.scores, self._overlap_limit))
 
 
-def to_tensor(image: npt.NDArray[np.uint8]) -> Tensor:
-    """The picture at the top left of a black canvas whose sides are the next multiples of the coarsest stride."""
+def to_tensor(image: npt.NDArray[np.uint8], buffers: ThreadBuffers) -> Tensor:
+    """The picture at the top left of a black canvas whose sides are the next multiples of the coarsest stride.
+
+    The tensor is one of ``buffers``.
+    """
     height, width = image.shape[:2]
     step = STRIDES[-1]
-    tensor = np.zeros((1, 3, -(-height // step) * step, -(-width // step) * step), np.float32)
+    tensor = buffers.take((1, 3, -(-height // step) * step, -(-width // step) * step), np.float32)
+    tensor[0, :, height:] = 0
+    tensor[0, :, :height, width:] = 0
     tensor[0, :, :height, :width] = image.transpose(2, 0, 1)
     return tensor
 

@@ -5,7 +5,6 @@ I. Grishchenko et al., "Attention Mesh: High-fidelity Face Mesh Prediction in Re
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
@@ -13,6 +12,7 @@ from facefusion.core.graph import GraphRunner
 from facefusion.core.values import Picture, Size
 from facefusion.faces.landmark.base import MeshReading
 from facefusion.faces.numbers import number
+from facefusion.memory.buffers import ThreadBuffers
 from facefusion.vision.geometry import SquareRegion, invert, transform_mesh
 
 INPUT_SIDE = 192
@@ -24,13 +24,15 @@ class FaceMesh:
 
     def __init__(self, card: ModelCard, graph: GraphRunner) -> None:
         self._graph = graph
+        self._buffers = ThreadBuffers()
         self._side = int(number(card, "input_size", INPUT_SIDE))
 
     def read(self, picture: Picture, region: SquareRegion) -> MeshReading:
         """See :class:`~facefusion.faces.landmark.base.FaceLandmarker`."""
         frame_to_crop = region.to_crop(self._side)
         crop = picture.warp(frame_to_crop, Size(self._side, self._side))
-        tensor = np.multiply(cv2.cvtColor(crop, cv2.COLOR_BGR2RGB), np.float32(1 / 255), dtype=np.float32)[None]
+        tensor = self._buffers.take((1, self._side, self._side, 3), np.float32)
+        np.multiply(crop[:, :, ::-1], np.float32(1 / 255), out=tensor[0])
         outputs = self._graph.run({"input": tensor})
         # The network counts from the crop's edge: the middle of the first pixel is at 0.5.
         mesh = transform_mesh(invert(frame_to_crop), outputs["landmarks"][0] - HALF_PIXEL)
