@@ -34,8 +34,8 @@ def find_covering(lab: Map, parts: Masks, facing: Map, *, beard_is_skin: bool) -
     """Compare each place of an unwrapped face to the skin of its cheeks, nose and chin.
 
     Three signs speak for hair: a colour far from the skin's, a texture rougher than the skin's, and, deeper inside the
-    face, darkness together with a change of chromaticity, which shadow does not bring. The first two are looked for
-    at the rim and on the upper forehead only, the third grows inwards from there.
+    face, a chromaticity that shaded skin does not have. The first two are looked for at the rim and on the upper
+    forehead only, the third grows inwards from there.
 
     Args:
         lab: unwrapped face in Lab, n x n x 3.
@@ -56,8 +56,8 @@ def find_covering(lab: Map, parts: Masks, facing: Map, *, beard_is_skin: bool) -
     if beard_is_skin:
         rim *= 1 - smooth_step(parts.height, 0.58, 0.66) * smooth_step(parts.rim_distance, 0.02, 0.05)
     at_rim = smooth_step(blur(strangeness, size / 128), 1.9, 3.1) * rim
-    deeper = _dark_and_off_colour(lab, reference, error) * (parts.skin > 0.35)
-    deeper = blur(deeper, size / 160) * (1 - smooth_step(parts.height, 0.56, 0.64)) * (parts.skin > 0.35)
+    deeper = blur(_unlike_shaded_skin(lab, reference, error, parts) * (parts.skin > 0.35), size / 160)
+    deeper *= parts.skin > 0.35
     seeds = np.maximum(at_rim, deeper * (parts.rim_distance < 0.06))
     hair = np.maximum(at_rim, grow_within(seeds, np.maximum(deeper, at_rim), size // 4))
     low = smooth_step(parts.height, 0.52, 0.6) * (parts.skin > 0.2) * (error[..., 0] < 0)
@@ -98,12 +98,18 @@ def _roughness(lightness: Map, core: npt.NDArray[np.bool_]) -> Map:
     return rough
 
 
-def _dark_and_off_colour(lab: Map, reference: Map, error: Map) -> Map:
+def _unlike_shaded_skin(lab: Map, reference: Map, error: Map, parts: Masks) -> Map:
+    """Dark and of another chromaticity; or so dark that no shadow makes it; or fair: less red without being paler.
+
+    Darkness says nothing below the nose, where there may be a beard.
+    """
     own, expected = _chromaticity(lab), _chromaticity(reference)
     off_colour = np.hypot(own[0] - expected[0], own[1] - expected[1])
     darkness = -error[..., 0]
     both = smooth_step(darkness, 14, 23) * smooth_step(off_colour, 8, 13)
-    either: Map = np.maximum(both, smooth_step(darkness, 40, 52))
+    fair = smooth_step(expected[0] - own[0], 5, 9) * smooth_step(own[1] - expected[1], -4, 0)
+    dark = np.maximum(both, smooth_step(darkness, 40, 52)) * (1 - smooth_step(parts.height, 0.56, 0.64))
+    either: Map = np.maximum(dark, fair)
     return either
 
 

@@ -9,12 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.core.values import Landmarks478, Picture
-from facefusion.processors.face_swapper.families.mesh import atlas
 from facefusion.processors.face_swapper.families.mesh.geometry import mouth_state
 from facefusion.processors.face_swapper.families.mesh.light import Detail, separate_detail
 from facefusion.processors.face_swapper.families.mesh.sharpness import DetailSharpness
 from facefusion.processors.face_swapper.families.mesh.skin import take_skin
-from facefusion.vision.filters import Map
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +24,6 @@ class MeshIdentity:
     """:func:`~facefusion.processors.face_swapper.families.mesh.geometry.mouth_state` of the mesh."""
     detail: Detail
     sharpness: DetailSharpness
-    opacity: Map
-    """How much of the source may be shown, at the atlas' detail size: faded at the rim and where nothing is known."""
 
 
 def prepare_identity(photos: Sequence[tuple[Picture, Landmarks478]]) -> MeshIdentity:
@@ -39,5 +35,4 @@ def prepare_identity(photos: Sequence[tuple[Picture, Landmarks478]]) -> MeshIden
         mouth=mouth_state(skin.mesh),
         detail=detail,
         sharpness=DetailSharpness(detail.levels),
-        opacity=atlas.masks(atlas.DETAIL).edge * skin.trust,
     )

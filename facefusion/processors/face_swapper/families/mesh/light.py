@@ -21,13 +21,16 @@ from facefusion.vision.filters import Map, resize, smooth_ramp, smooth_step, wei
 FIELD = 48
 """Side of the maps that light is measured in."""
 
-SPREAD_ACROSS = 0.17 * FIELD
-SPREAD_DOWN = 0.12 * FIELD
-"""Width of the blur that separates light from detail: about a tenth of the crop, as the unwrapped face is wider."""
+_WIDE = (0.17 * FIELD, 0.12 * FIELD)
+"""Width of the blur that separates light from detail, across and down: about a tenth of the crop."""
+
+_NARROW = (0.06 * FIELD, 0.045 * FIELD)
+"""The same at the rim of the face, where the result has to meet the target's own skin."""
 
 SMALLEST_TEXTURE = 64
 
 _COLOUR_LIMIT = np.float32(12)
+_LIP_COLOUR = np.float32(18)
 _COLOUR_GAIN = (0.45, 1.2)
 _GAIN_LIMIT = (0.45, 2.0)
 _MEASURED = 0.8
@@ -59,22 +62,24 @@ class Detail:
     lightness: float
     """Mean L of the skin."""
     weights: Map
-    """Trusted, beardless skin at FIELD size."""
+    """Beardless skin at FIELD size."""
 
 
 def separate_detail(skin: Skin) -> Detail:
     """Take the light off a source's skin. Chroma detail is bent to at most 12 units by a hyperbolic tangent."""
     tone = to_tone(skin.texture)
     small = Size(FIELD, FIELD)
-    bare = atlas.masks(FIELD).skin * resize(skin.trust, small)
+    bare = atlas.masks(FIELD).skin
     beardless = bare * resize(skin.beardless, small)
     weights = beardless if beardless.sum() > 0.25 * bare.sum() else bare
     reduced = resize(tone, small)
     mean = _mean(reduced, weights)
-    light, support = weighted_blur(reduced, weights, SPREAD_ACROSS, SPREAD_DOWN)
+    light, support = _spread(reduced, weights)
     light = _blend(light, mean, smooth_step(support, 0.03, 0.2))
     detail = tone - resize(light, Size(TEXTURE_SIZE, TEXTURE_SIZE))
-    detail[..., 1:] = _COLOUR_LIMIT * np.tanh(detail[..., 1:] / _COLOUR_LIMIT)
+    limit = _COLOUR_LIMIT + _LIP_COLOUR * resize(atlas.masks(atlas.DETAIL).lips, Size(TEXTURE_SIZE, TEXTURE_SIZE))
+    limit = limit[..., None]
+    detail[..., 1:] = limit * np.tanh(detail[..., 1:] / limit)
     levels = [detail]
     while levels[-1].shape[0] > SMALLEST_TEXTURE:
         side = levels[-1].shape[0] // 2
@@ -95,8 +100,8 @@ def measure_light(tone: Map, weights: Map, beardless: Map, detail: Detail) -> Li
     if own.sum() < 0.25 * weights.sum():
         own = weights
     others = weights * detail.weights
-    light, support = weighted_blur(tone, own, SPREAD_ACROSS, SPREAD_DOWN)
-    drift, other_support = weighted_blur(detail.field, others, SPREAD_ACROSS, SPREAD_DOWN)
+    light, support = _spread(tone, own)
+    drift, other_support = _spread(detail.field, others)
     sure = smooth_step(np.minimum(support, other_support), 0.03, 0.2)
     mean = _mean(tone, own)
     light = _blend(light, mean, sure)
@@ -133,6 +138,15 @@ def _gain(
     chroma = float(np.hypot(mean[1], mean[2]))
     gain[1:] *= smooth_ramp(chroma, 1.5, 6)
     return gain, chroma < 0.3
+
+
+def _spread(values: Map, weights: Map) -> tuple[Map, Map]:
+    """The weighted blur, wide inside and narrow at the rim of the face, and the weight that it rests on."""
+    wide, support = weighted_blur(values, weights, *_WIDE)
+    narrow, near_support = weighted_blur(values, weights, *_NARROW)
+    at_rim = 1 - smooth_step(atlas.masks(FIELD).rim_distance, 0.015, 0.08)
+    share = at_rim * smooth_step(near_support, 0.03, 0.2)
+    return wide + (narrow - wide) * share[..., None], support
 
 
 def _mean(values: Map, weights: Map) -> npt.NDArray[np.float32]:

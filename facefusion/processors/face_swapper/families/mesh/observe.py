@@ -20,11 +20,7 @@ from facefusion.processors.face_swapper.families.mesh.geometry import (
 from facefusion.processors.face_swapper.families.mesh.hair import find_covering
 from facefusion.processors.face_swapper.families.mesh.identity import MeshIdentity
 from facefusion.processors.face_swapper.families.mesh.light import FIELD, Light, measure_light
-from facefusion.processors.face_swapper.families.mesh.sharpness import (
-    middle_of,
-    target_fine_detail,
-    texture_density,
-)
+from facefusion.processors.face_swapper.families.mesh.sharpness import crispness_of, middle_of, texture_density
 from facefusion.processors.face_swapper.families.mesh.tone import lab_to_tone, to_lab
 from facefusion.vision.filters import Map, Marks, quantise, resize, sample, smooth_ramp, smooth_step
 from facefusion.vision.geometry import transform_mesh
@@ -99,9 +95,9 @@ def observe(
     placed = transform_mesh(frame_to_crop, mesh.astype(np.float32))
     shifts = proportion_shifts(identity.mesh, placed, shape) / np.float32(size)
     light, uncovered = _survey(frame.picture, square.to_crop(GLANCE), mesh, identity)
-    softness = _softness(frame.picture, frame_to_crop, size, placed, identity, float(light.gain[0]))
+    softness = _softness(frame.picture, frame_to_crop, size, placed, identity)
     if track is None:
-        track = Track(frame.time, size, light, shifts, uncovered, 0.0 if softness is None else softness)
+        track = Track(frame.time, size, light, shifts, uncovered, softness)
     else:
         passed = float(frame.time - track.time)
         track = Track(
@@ -114,9 +110,7 @@ def observe(
             ),
             _settle(track.shifts, shifts, passed, SHAPE_SETTLES),
             _settle(track.uncovered, uncovered, passed, COVER_SETTLES),
-            track.softness
-            if softness is None
-            else track.softness + (softness - track.softness) * _share(passed, SOFTNESS_SETTLES),
+            track.softness + (softness - track.softness) * _share(passed, SOFTNESS_SETTLES),
         )
     difference = float(np.linalg.norm(mouth_state(mesh) - identity.mouth))
     return (
@@ -159,16 +153,13 @@ def _survey(picture: Picture, to_glance: Affine, mesh: Landmarks478, identity: M
 
 
 def _softness(
-    picture: Picture, frame_to_crop: Affine, size: int, placed: Landmarks478, identity: MeshIdentity, gain: float
-) -> float | None:
+    picture: Picture, frame_to_crop: Affine, size: int, placed: Landmarks478, identity: MeshIdentity
+) -> float:
     first, count = middle_of(size)
     to_patch = frame_to_crop.copy()
     to_patch[:, 2] -= first
     patch = picture.warp(to_patch, Size(count, count))
-    fine_detail = target_fine_detail(patch, placed - np.array((first, first, 0), np.float32))
-    if fine_detail is None:
-        return None
-    return identity.sharpness.blur_to_match(fine_detail, gain, texture_density(placed))
+    return identity.sharpness.blur_to_match(crispness_of(patch), texture_density(placed))
 
 
 def _settle(before: Map, now: Map, passed: float, settles: float) -> Map:

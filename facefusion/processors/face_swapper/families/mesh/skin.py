@@ -1,4 +1,4 @@
-"""Takes the skin off source photos: an unwrapped texture, complete, and a map of where it can be trusted."""
+"""Takes the skin off source photos: an unwrapped texture in which what no photo shows is made up."""
 
 from __future__ import annotations
 
@@ -34,8 +34,6 @@ class Skin:
 
     texture: Map
     """BGR 0 .. 255, unwrapped, without gaps."""
-    trust: Map
-    """0 (made up) .. 1 (seen, or mirrored from what was seen), at the atlas' detail size."""
     beardless: Map
     """0 where a beard or a deep shadow lies, at the atlas' detail size."""
     mesh: Landmarks478
@@ -57,8 +55,7 @@ def take_skin(photos: Sequence[tuple[Picture, Landmarks478]]) -> Skin:
     """Unwrap each photo's face, merge them, and complete what none of them shows."""
     views = [_unwrap(picture, mesh) for picture, mesh in photos]
     merged = views[0] if len(views) == 1 else _merge(views)
-    texture, trust = _complete(merged)
-    return Skin(texture, trust, merged.beardless, _mean_mesh([mesh for _, mesh in photos]))
+    return Skin(_complete(merged), merged.beardless, _mean_mesh([mesh for _, mesh in photos]))
 
 
 def _unwrap(picture: Picture, mesh: Landmarks478) -> _View:
@@ -73,7 +70,8 @@ def _unwrap(picture: Picture, mesh: Landmarks478) -> _View:
     turned = raster.interpolate(topology.facing(placed))
     visible = smooth_step(turned, 0.15, 0.5) * (raster.inside() > 0)
     hidden, beardless = _covered(texture, turned, visible)
-    return _View(np.log(texture + _LOG_OFFSET), visible * (1 - hidden), beardless)
+    seen = blur(smooth_step(visible * (1 - hidden), 0.45, 0.95), TEXTURE_SIZE / 100)
+    return _View(np.log(texture + _LOG_OFFSET), seen, beardless)
 
 
 def _covered(texture: Map, turned: Map, visible: Map) -> tuple[Map, Map]:
@@ -124,7 +122,7 @@ def _merge(views: Sequence[_View]) -> _View:
     return _View(total / weights[..., None], seen, beardless)
 
 
-def _complete(view: _View) -> tuple[Map, Map]:
+def _complete(view: _View) -> Map:
     """Fill what was not seen: from the mirrored side in this side's light, else from the surroundings."""
     skin = _skin_mask()
     logarithm, seen = view.logarithm, view.seen
@@ -138,10 +136,8 @@ def _complete(view: _View) -> tuple[Map, Map]:
     filled = fill_gaps(mixed, smooth_step(known, 0.2, 0.6))
     share = smooth_step(known, 0.2, 0.7)[..., None]
     texture = np.exp(mixed * share + filled * (1 - share)) - _LOG_OFFSET
-    detail = Size(atlas.DETAIL, atlas.DETAIL)
-    trusted = np.maximum(resize(known, detail), atlas.masks(atlas.DETAIL).creases)
-    trust = blur(smooth_step(blur(trusted, atlas.DETAIL / 100), 0.25, 0.75), 2)
-    return np.clip(texture, 0, 255, out=texture), trust
+    clipped: Map = np.clip(texture, 0, 255)
+    return clipped
 
 
 def _mean_mesh(meshes: Sequence[Landmarks478]) -> Landmarks478:
