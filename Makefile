@@ -2,6 +2,7 @@
 # make test   sets up and runs the tests
 # make check  sets up and runs the formatter, the linter, the type checker, the import contracts
 #             and the comparison of generated files with what the options say
+# make generate  writes facefusion.ini and docs/options.md anew from the declared options
 # make clean  removes what the above made, but for fetched models
 #
 # PYTHON names the interpreter to set up with (default: python3), VENV the environment's folder (default: .venv).
@@ -10,7 +11,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check setup setup-development clean
+.PHONY: run test check setup setup-development generate clean
 
 run: setup
 	@mkdir -p output
@@ -25,6 +26,9 @@ check: setup-development
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m facefusion.cli.generate --check
+
+generate: setup-development
+	@$(BIN)/python -m facefusion.cli.generate
 
 setup:
 	@$(PYTHON) scripts/setup_environment.py --environment $(VENV)

@@ -95,6 +95,9 @@ class _Step:
         begun = time.perf_counter()
         outcome = self._process(subject, output, work, resources, models)
         self._tell(outcome.notices)
+        if self._needs_faces() and outcome.faces == 0:
+            message = f"No face to work on was found in {target}, so the result shows what the target shows."
+            self._events.emit(Notice(message, warning=True))
         return RunReport(
             output=str(output),
             frames=outcome.frames,

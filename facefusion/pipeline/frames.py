@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias, cast
 
 import cv2
 
-from facefusion.core.errors import FaceFusionError
+from facefusion.core.errors import FaceFusionError, ResourceError
 from facefusion.core.values import Face, Frame, Picture, Pixels, Size
 from facefusion.observability.events import EventSink, FrameHeld
 from facefusion.pipeline.stages import StageClock
@@ -88,11 +88,8 @@ class FrameWork:
             for processor in self._processors:
                 with self.clock.measure(processor.name):
                     observations.append(processor.observe(frame, faces))
-        except FaceFusionError:
-            raise
-        except Exception as failure:
-            if self._halt_on_error:
-                raise
+        except Exception as failure:  # noqa: BLE001 - one bad frame must not end a long run
+            self._raise_if_fatal(failure)
             return FrameTask(frame, failure=failure)
         return FrameTask(frame, faces, observations)
 
@@ -100,7 +97,8 @@ class FrameWork:
         """The part in any order, on any thread.
 
         A frame on which a processor fails is passed through as it was, and reported, unless ``halt_on_error`` is set.
-        Errors of the program's own tree (a model that cannot be loaded, say) are not the frame's fault and end the run.
+        Errors of the program's own tree (a model that cannot be loaded, say) and a lack of memory are not the frame's
+        fault and end the run.
         """
         if task.failure is not None:
             return self._hold(task, task.failure)
@@ -109,11 +107,8 @@ class FrameWork:
             for processor, observation in zip(self._processors, task.observations, strict=True):
                 with self.clock.measure(processor.name):
                     picture = processor.process(picture, task.faces, observation)
-        except FaceFusionError:
-            raise
-        except Exception as failure:
-            if self._halt_on_error:
-                raise
+        except Exception as failure:  # noqa: BLE001 - one bad frame must not end a long run
+            self._raise_if_fatal(failure)
             return self._hold(task, failure)
         return FrameResult(Frame(task.frame.index, task.frame.time, picture), len(task.faces), held=False)
 
@@ -124,6 +119,16 @@ class FrameWork:
             ContentRefusedError: the target is refused.
         """
         self._content.finish()
+
+    def _raise_if_fatal(self, failure: Exception) -> None:
+        """Let only those failures pass by that are a single frame's."""
+        if isinstance(failure, MemoryError):
+            raise ResourceError(
+                "there is no memory left to work on a frame",
+                "Raise --system-memory-limit, lower --execution-thread-count, or choose smaller models or frames.",
+            ) from failure
+        if self._halt_on_error or isinstance(failure, FaceFusionError):
+            raise failure
 
     def _hold(self, task: FrameTask, failure: Exception) -> FrameResult:
         frame = task.frame
