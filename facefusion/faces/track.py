@@ -57,6 +57,8 @@ class TrackerLimits:
     """Seconds between searches for new faces while all known ones are followed."""
     patience: float = 0.5
     """Seconds during which a lost face is searched for in every frame."""
+    credit: float = 3.0
+    """Seconds for which a mesh alone is believed that it lies on a face, while the detector finds none there."""
     memory: float = 2.0
     """Seconds after which a lost face is forgotten. A person who returns later is a new track."""
     link: float = 0.2
@@ -140,8 +142,8 @@ class FaceTracker:
             overlaps = intersection_over_union(boxes, np.stack([track.box for track in active]))
             links = pair_best_first(overlaps, self._limits.link)
         for column, track in enumerate(active):
-            if track.broken and column not in links.values():
-                track.lost = True
+            if column not in links.values():
+                track.lost |= track.broken or time - track.confirmed > self._limits.credit
         confirmed = [(active[column], finds[row]) for row, column in links.items()]
         for track, find in confirmed:
             self._confirm(track, find, picture, time)
@@ -150,7 +152,7 @@ class FaceTracker:
 
     def _confirm(self, track: Track, find: Find, picture: Picture, time: float) -> None:
         """Put a mesh that slid or leapt off its face back onto it."""
-        track.score = find.score
+        track.score, track.confirmed = find.score, time
         gap = disagreement(track.reading, find)
         if gap <= DISAGREEMENT_LIMIT and not track.broken:
             return

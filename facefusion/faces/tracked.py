@@ -78,13 +78,15 @@ class Track:
     view: View = field(init=False)
     velocity: npt.NDArray[np.float32] = field(init=False)
     """Of the face's middle, in pixels a second."""
+    confirmed: float = field(init=False)
+    """Time at which the detector last found it, in seconds."""
     lost: bool = False
     doubted: bool = False
+    """It may have come to lie on another person and must be recognised again."""
     broken: bool = False
     """The last reading did not continue the one before: there may be no face any more."""
     startled: bool = False
     """The last reading looks rather unlike the one before."""
-    """Whether it may have come to lie on another person and must be recognised again."""
     fresh: bool = True
     unrest: float = 0.0
     """Usual lack of likeness of successive views, 0..1."""
@@ -93,6 +95,7 @@ class Track:
     def __post_init__(self) -> None:
         self._place(self.reading)
         self.velocity = np.zeros(2, np.float32)
+        self.confirmed = self.seen
 
     def region_at(self, time: float) -> SquareRegion:
         """Where the face should be at ``time`` if it keeps moving as it did."""
@@ -127,7 +130,7 @@ class Track:
         self._place(measured.reading)
         self.score = measured.find.score
         self.velocity[:] = 0
-        self.seen = time
+        self.seen = self.confirmed = time
         self.lost = False
         if stale:
             self.forget_motion()

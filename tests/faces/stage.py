@@ -91,6 +91,7 @@ def blobs(image) -> list[tuple[int, float, float, float, float]]:
 class DetectorGraph:
     def __init__(self) -> None:
         self.runs = 0
+        self.blind = False
 
     def run(self, inputs):
         self.runs += 1
@@ -101,7 +102,7 @@ class DetectorGraph:
             cells = (height // stride) * (width // stride)
             for name, size in (("cls", 1), ("obj", 1), ("bbox", 4), ("kps", 10)):
                 outputs[f"{name}_{stride}"] = np.zeros((1, cells, size), np.float32)
-        for _, left, top, wide, high in blobs(image):
+        for _, left, top, wide, high in [] if self.blind else blobs(image):
             x, y = left + (wide - 1) / 2, top + (high - 1) / 2
             column, row = int(x // 8), int(y // 8)
             cell = row * (width // 8) + column

@@ -113,6 +113,18 @@ def test_number_of_faces_is_bounded_and_the_largest_come_first():
     assert [{colour_of(face) for face in faces} for faces in seen] == [{2, 3}] * 3
 
 
+def test_mesh_alone_is_not_believed_for_ever():
+    troupe = Troupe()
+    tracker = FaceTracker(troupe.analyser, TrackerLimits(credit=1.0))
+    counts = []
+    for frame in frames([[Actor(1, 100, 100)]] * 50):
+        troupe.detector.blind = frame.index > 0
+        counts.append(len(tracker.observe(frame)))
+    # Seen at 0 s only; the first search more than a second later is at 1.5 s and ends it.
+    assert counts.index(0) in range(26, 40)
+    assert not any(counts[counts.index(0) :])
+
+
 def test_no_face_at_all():
     seen, troupe = follow([[]] * 5)
     assert seen == [()] * 5
