@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from typing import Protocol, cast
+from typing import Protocol
 
 from facefusion.config.state import Snapshot
 from facefusion.core.report import RunReport
@@ -38,4 +37,6 @@ class Application(Protocol):
 
 def load_application() -> Application:
     """The real program. Its heavy parts come in when they are used."""
-    return cast("Application", import_module("facefusion.app.engine").Engine())
+    from facefusion.app.engine import Engine  # noqa: PLC0415 - help and version do not wait for it
+
+    return Engine()
