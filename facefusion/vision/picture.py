@@ -84,6 +84,17 @@ class YuvPicture:
         height, width = self._canvas.planes[0].shape
         self._size = Size(width, height)
 
+    @classmethod
+    def from_bgr(cls, pixels: Pixels, layout: Layout, *, grey: bool = False) -> YuvPicture:
+        """Make a picture of a given format out of BGR."""
+        height, width = pixels.shape[:2]
+        planes = []
+        for index, plane in enumerate(bgr_to_planes(pixels, layout.coding, grey=grey)):
+            size = layout.plane_size(index, Size(width, height))
+            whole = Region(0, 0, size.width, size.height)
+            planes.append(plane if size == (width, height) else spread(plane, layout.to_plane(index), whole))
+        return cls(planes, layout)
+
     @property
     def size(self) -> Size:
         """Size in pixels."""
@@ -138,15 +149,7 @@ class YuvPicture:
 
     def replaced_by(self, pixels: Pixels) -> YuvPicture:
         """A new picture of the same format; ``pixels`` may have any size."""
-        height, width = pixels.shape[:2]
-        planes = []
-        for index, plane in enumerate(bgr_to_planes(pixels, self.layout.coding, grey=self.grey)):
-            size = self.layout.plane_size(index, Size(width, height))
-            if size == (width, height):
-                planes.append(plane)
-            else:
-                planes.append(spread(plane, self.layout.to_plane(index), Region(0, 0, size.width, size.height)))
-        return YuvPicture(planes, self.layout)
+        return YuvPicture.from_bgr(pixels, self.layout, grey=self.grey)
 
     def rollback(self) -> None:
         """Undo every paste."""
