@@ -39,7 +39,7 @@ class PathsSettings:
         metavar="FOLDER",
     )
     models_path: Path | None = option(
-        None, "another folder in which to look for models", scope=Scope.JOB, metavar="FOLDER"
+        None, "folder of models, looked in first; new ones go there", scope=Scope.JOB, metavar="FOLDER"
     )
 
 
