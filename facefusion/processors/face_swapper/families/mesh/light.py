@@ -8,7 +8,9 @@ the target's skin shows, over the target's light.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 
@@ -26,6 +28,9 @@ _WIDE = (0.17 * FIELD, 0.12 * FIELD)
 
 _NARROW = (0.06 * FIELD, 0.045 * FIELD)
 """The same at the rim of the face, where the result has to meet the target's own skin."""
+
+_BORDER = (0.0, 0.04)
+"""Distances from the border of what is known of a source, in sides of the unwrapped face, within which detail fades in."""
 
 SMALLEST_TEXTURE = 64
 
@@ -74,12 +79,13 @@ def separate_detail(skin: Skin) -> Detail:
     weights = beardless if beardless.sum() > 0.25 * bare.sum() else bare
     reduced = resize(tone, small)
     mean = _mean(reduced, weights)
-    light, support = _spread(reduced, weights)
+    light, support = _spread(reduced, weights, _rim())
     light = _blend(light, mean, smooth_step(support, 0.03, 0.2))
     detail = tone - resize(light, Size(TEXTURE_SIZE, TEXTURE_SIZE))
     limit = _COLOUR_LIMIT + _LIP_COLOUR * resize(atlas.masks(atlas.DETAIL).lips, Size(TEXTURE_SIZE, TEXTURE_SIZE))
     limit = limit[..., None]
     detail[..., 1:] = limit * np.tanh(detail[..., 1:] / limit)
+    detail *= resize(_well_known(skin.known), Size(TEXTURE_SIZE, TEXTURE_SIZE))[..., None]
     levels = [detail]
     while levels[-1].shape[0] > SMALLEST_TEXTURE:
         side = levels[-1].shape[0] // 2
@@ -100,8 +106,8 @@ def measure_light(tone: Map, weights: Map, beardless: Map, detail: Detail) -> Li
     if own.sum() < 0.25 * weights.sum():
         own = weights
     others = weights * detail.weights
-    light, support = _spread(tone, own)
-    drift, other_support = _spread(detail.field, others)
+    light, support = _spread(tone, own, _rim())
+    drift, other_support = _spread(detail.field, others, _rim())
     sure = smooth_step(np.minimum(support, other_support), 0.03, 0.2)
     mean = _mean(tone, own)
     light = _blend(light, mean, sure)
@@ -140,12 +146,26 @@ def _gain(
     return gain, chroma < 0.3
 
 
-def _spread(values: Map, weights: Map) -> tuple[Map, Map]:
-    """The weighted blur, wide inside and narrow at the rim of the face, and the weight that it rests on."""
+def _rim() -> Map:
+    """1 at the rim of the face, 0 well inside."""
+    return 1 - smooth_step(atlas.masks(FIELD).rim_distance, 0.015, 0.08)
+
+
+def _well_known(known: Map) -> Map:
+    """0 where a source is made up, rising to 1 well inside of what is known of it.
+
+    At the border, skin turns away from the camera or lies in the shadow of hair: shading that would draw a line.
+    """
+    shown = (known > 0.25).astype(np.uint8)
+    distance = cast("Map", cv2.distanceTransform(shown, cv2.DIST_L2, 3)) * np.float32(1 / atlas.DETAIL)
+    return smooth_step(distance, *_BORDER)
+
+
+def _spread(values: Map, weights: Map, narrowly: Map) -> tuple[Map, Map]:
+    """The weighted blur, narrow instead of wide to the degree ``narrowly``, and the weight that it rests on."""
     wide, support = weighted_blur(values, weights, *_WIDE)
     narrow, near_support = weighted_blur(values, weights, *_NARROW)
-    at_rim = 1 - smooth_step(atlas.masks(FIELD).rim_distance, 0.015, 0.08)
-    share = at_rim * smooth_step(near_support, 0.03, 0.2)
+    share = narrowly * smooth_step(near_support, 0.03, 0.2)
     return wide + (narrow - wide) * share[..., None], support
 
 

@@ -34,6 +34,8 @@ class Skin:
 
     texture: Map
     """BGR 0 .. 255, unwrapped, without gaps."""
+    known: Map
+    """1 where a photo shows the face or its mirror image, 0 where it is made up, at the atlas' detail size."""
     beardless: Map
     """0 where a beard or a deep shadow lies, at the atlas' detail size."""
     mesh: Landmarks478
@@ -55,7 +57,8 @@ def take_skin(photos: Sequence[tuple[Picture, Landmarks478]]) -> Skin:
     """Unwrap each photo's face, merge them, and complete what none of them shows."""
     views = [_unwrap(picture, mesh) for picture, mesh in photos]
     merged = views[0] if len(views) == 1 else _merge(views)
-    return Skin(_complete(merged), merged.beardless, _mean_mesh([mesh for _, mesh in photos]))
+    texture, known = _complete(merged)
+    return Skin(texture, known, merged.beardless, _mean_mesh([mesh for _, mesh in photos]))
 
 
 def _unwrap(picture: Picture, mesh: Landmarks478) -> _View:
@@ -122,7 +125,7 @@ def _merge(views: Sequence[_View]) -> _View:
     return _View(total / weights[..., None], seen, beardless)
 
 
-def _complete(view: _View) -> Map:
+def _complete(view: _View) -> tuple[Map, Map]:
     """Fill what was not seen: from the mirrored side in this side's light, else from the surroundings."""
     skin = _skin_mask()
     logarithm, seen = view.logarithm, view.seen
@@ -136,8 +139,8 @@ def _complete(view: _View) -> Map:
     filled = fill_gaps(mixed, smooth_step(known, 0.2, 0.6))
     share = smooth_step(known, 0.2, 0.7)[..., None]
     texture = np.exp(mixed * share + filled * (1 - share)) - _LOG_OFFSET
-    clipped: Map = np.clip(texture, 0, 255)
-    return clipped
+    detail = Size(atlas.DETAIL, atlas.DETAIL)
+    return np.clip(texture, 0, 255, out=texture), np.maximum(resize(known, detail), atlas.masks(atlas.DETAIL).creases)
 
 
 def _mean_mesh(meshes: Sequence[Landmarks478]) -> Landmarks478:
