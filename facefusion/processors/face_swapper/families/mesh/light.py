@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from facefusion.core.values import Size
 from facefusion.processors.face_swapper.families.mesh import atlas
+from facefusion.processors.face_swapper.families.mesh.grain import split_grain
 from facefusion.processors.face_swapper.families.mesh.skin import TEXTURE_SIZE, Skin
 from facefusion.processors.face_swapper.families.mesh.tone import to_tone
 from facefusion.vision.filters import Map, resize, smooth_ramp, smooth_step, weighted_blur
@@ -30,7 +31,7 @@ _NARROW = (0.06 * FIELD, 0.045 * FIELD)
 """The same at the rim of the face, where the result has to meet the target's own skin."""
 
 _BORDER = (0.0, 0.04)
-"""Distances from the border of what is known of a source, in sides of the unwrapped face, within which detail fades in."""
+"""Distances from the border of what is known of a source within which detail fades in, in sides of the picture."""
 
 SMALLEST_TEXTURE = 64
 
@@ -61,7 +62,9 @@ class Detail:
     """A source's skin without its light."""
 
     levels: tuple[Map, ...]
-    """(L, a', b') minus the wide blur, at texture size and halved again and again."""
+    """(L, a', b') minus the wide blur and the grain, at texture size and halved again and again."""
+    grain: tuple[Map, ...]
+    """Grain of L, in the same sizes."""
     field: Map
     """The same at FIELD size."""
     lightness: float
@@ -86,11 +89,8 @@ def separate_detail(skin: Skin) -> Detail:
     limit = limit[..., None]
     detail[..., 1:] = limit * np.tanh(detail[..., 1:] / limit)
     detail *= resize(_well_known(skin.known), Size(TEXTURE_SIZE, TEXTURE_SIZE))[..., None]
-    levels = [detail]
-    while levels[-1].shape[0] > SMALLEST_TEXTURE:
-        side = levels[-1].shape[0] // 2
-        levels.append(resize(levels[-1], Size(side, side)))
-    return Detail(tuple(levels), resize(detail, small), float(mean[0]), weights)
+    features, grain = split_grain(detail)
+    return Detail(_halvings(features), _halvings(grain), resize(detail, small), float(mean[0]), weights)
 
 
 def measure_light(tone: Map, weights: Map, beardless: Map, detail: Detail) -> Light:
@@ -144,6 +144,14 @@ def _gain(
     chroma = float(np.hypot(mean[1], mean[2]))
     gain[1:] *= smooth_ramp(chroma, 1.5, 6)
     return gain, chroma < 0.3
+
+
+def _halvings(texture: Map) -> tuple[Map, ...]:
+    levels = [texture]
+    while levels[-1].shape[0] > SMALLEST_TEXTURE:
+        side = levels[-1].shape[0] // 2
+        levels.append(resize(levels[-1], Size(side, side)))
+    return tuple(levels)
 
 
 def _rim() -> Map:

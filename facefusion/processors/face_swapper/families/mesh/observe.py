@@ -20,7 +20,12 @@ from facefusion.processors.face_swapper.families.mesh.geometry import (
 from facefusion.processors.face_swapper.families.mesh.hair import find_covering
 from facefusion.processors.face_swapper.families.mesh.identity import MeshIdentity
 from facefusion.processors.face_swapper.families.mesh.light import FIELD, Light, measure_light
-from facefusion.processors.face_swapper.families.mesh.sharpness import crispness_of, middle_of, texture_density
+from facefusion.processors.face_swapper.families.mesh.sharpness import (
+    Finish,
+    fineness_of,
+    middle_of,
+    texture_density,
+)
 from facefusion.processors.face_swapper.families.mesh.tone import lab_to_tone, to_lab
 from facefusion.vision.filters import Map, Marks, quantise, resize, sample, smooth_ramp, smooth_step
 from facefusion.vision.geometry import transform_mesh
@@ -38,7 +43,7 @@ LIGHT_SETTLES = 0.028
 GAIN_SETTLES = 0.09
 SHAPE_SETTLES = 0.15
 COVER_SETTLES = 0.1
-SOFTNESS_SETTLES = 0.15
+FINISH_SETTLES = 0.15
 """Seconds after which a change has come through by 63 %."""
 
 
@@ -60,8 +65,8 @@ class Observation:
     """In eye distances."""
     mismatch: float
     """How far the mouth's expression is from the source's, 0 .. 1."""
-    softness: float
-    """Blur in crop pixels that the source needs to be no sharper than the target."""
+    finish: Finish
+    """How soft and how smooth the source is rendered."""
 
 
 @dataclass(slots=True)
@@ -73,7 +78,7 @@ class Track:
     light: Light
     shifts: Shifts
     uncovered: Map
-    softness: float
+    finish: Finish
 
 
 def observe(
@@ -95,9 +100,9 @@ def observe(
     placed = transform_mesh(frame_to_crop, mesh.astype(np.float32))
     shifts = proportion_shifts(identity.mesh, placed, shape) / np.float32(size)
     light, uncovered = _survey(frame.picture, square.to_crop(GLANCE), mesh, identity)
-    softness = _softness(frame.picture, frame_to_crop, size, placed, identity)
+    finish = _finish(frame.picture, frame_to_crop, size, placed, identity, float(light.gain[0]))
     if track is None:
-        track = Track(frame.time, size, light, shifts, uncovered, softness)
+        track = Track(frame.time, size, light, shifts, uncovered, finish)
     else:
         passed = float(frame.time - track.time)
         track = Track(
@@ -110,7 +115,7 @@ def observe(
             ),
             _settle(track.shifts, shifts, passed, SHAPE_SETTLES),
             _settle(track.uncovered, uncovered, passed, COVER_SETTLES),
-            track.softness + (softness - track.softness) * _share(passed, SOFTNESS_SETTLES),
+            track.finish.towards(finish, _share(passed, FINISH_SETTLES)),
         )
     difference = float(np.linalg.norm(mouth_state(mesh) - identity.mouth))
     return (
@@ -123,7 +128,7 @@ def observe(
             uncovered=quantise(track.uncovered),
             mouth_gap=mouth_gap(mesh),
             mismatch=smooth_ramp(difference, 0.08, 0.3),
-            softness=track.softness,
+            finish=track.finish,
         ),
         track,
     )
@@ -152,14 +157,14 @@ def _survey(picture: Picture, to_glance: Affine, mesh: Landmarks478, identity: M
     return light, 1 - covering.hair
 
 
-def _softness(
-    picture: Picture, frame_to_crop: Affine, size: int, placed: Landmarks478, identity: MeshIdentity
-) -> float:
+def _finish(
+    picture: Picture, frame_to_crop: Affine, size: int, placed: Landmarks478, identity: MeshIdentity, gain: float
+) -> Finish:
     first, count = middle_of(size)
     to_patch = frame_to_crop.copy()
     to_patch[:, 2] -= first
     patch = picture.warp(to_patch, Size(count, count))
-    return identity.sharpness.blur_to_match(crispness_of(patch), texture_density(placed))
+    return identity.sharpness.match(fineness_of(patch), gain, texture_density(placed))
 
 
 def _settle(before: Map, now: Map, passed: float, settles: float) -> Map:

@@ -132,8 +132,11 @@ def _opacity(maps: _Maps, seen: Observation, strength: Strength) -> Mask:
 
 def _shade(maps: _Maps, identity: MeshIdentity, seen: Observation, strength: Strength, *, deep: bool) -> Pixels:
     """The source's skin in the target's light."""
-    levels = identity.detail.levels
-    tone = _look_up(levels[texture_level(texture_density(seen.mesh), len(levels))], maps)
+    detail = identity.detail
+    level = texture_level(texture_density(seen.mesh), len(detail.levels))
+    tone = _look_up(detail.levels[level], maps)
+    if seen.finish.grain > 0.02:
+        tone[..., 0] += _look_up(detail.grain[level], maps) * np.float32(seen.finish.grain)
     tone *= seen.light.gain
     foreign = seen.mismatch * (1 - strength.lips)
     if foreign > 0.02:
@@ -143,8 +146,8 @@ def _shade(maps: _Maps, identity: MeshIdentity, seen: Observation, strength: Str
     pixels = to_pixels(tone)
     if seen.light.grey:
         pixels[..., 0] = pixels[..., 2] = pixels[..., 1]
-    if seen.softness > 0.3:
-        pixels = blur(pixels, seen.softness)
+    if seen.finish.softness > 0.3:
+        pixels = blur(pixels, seen.finish.softness)
     if deep:
         pixels *= np.float32(255)
         return np.clip(pixels, 0, 255, out=pixels)

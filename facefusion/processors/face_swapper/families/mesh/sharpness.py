@@ -1,4 +1,4 @@
-"""Makes the source as soft as the target: a sharp face in a soft picture shows.
+"""Makes the source as soft and as smooth as the target: a sharp or grainy face in a soft picture shows.
 
 Crispness is the finest detail over that of the next octave. It says how sharp a picture is, whatever its contrast and
 however rough the skin that it shows: a smooth skin in a sharp picture does not smooth the source's.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -33,46 +34,96 @@ _MIDDLE = (0.3, 0.7)
 """Part of the crop, across and down, in which the target is measured: eyes, nose, cheeks."""
 
 
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """How the source is rendered to be no crisper and no rougher than the target."""
+
+    softness: float
+    """Blur in pixels."""
+    grain: float
+    """Share of the source's own grain, 0 .. 1."""
+
+    def towards(self, other: Finish, share: float) -> Finish:
+        """Part of the way to another finish."""
+        return Finish(
+            self.softness + (other.softness - self.softness) * share, self.grain + (other.grain - self.grain) * share
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Fineness:
+    """Fine detail of a picture."""
+
+    crispness: float
+    """Finest detail over that of the next octave: 0 (none) upwards, about 1 for a sharp picture."""
+    roughness: float
+    """Median size of the finest detail, in units of L: that of plain skin, as features are few."""
+
+
 class DetailSharpness:
-    """Crispness of a source's skin at any scale, measured on its texture and remembered per quarter octave.
+    """Fine detail of a source's skin at any scale, measured on its texture and remembered per quarter octave.
 
     Not thread-safe: asked by the one thread that observes.
     """
 
-    def __init__(self, levels: Sequence[Map]) -> None:
+    def __init__(self, levels: Sequence[Map], grain: Sequence[Map]) -> None:
         self._levels = [np.ascontiguousarray(level[..., 0]) for level in levels]
-        self._known: dict[int, tuple[float, ...]] = {}
+        self._grain = grain
+        self._known: dict[int, _Measured] = {}
 
-    def blur_to_match(self, crispness: float, texels_per_pixel: float) -> float:
-        """Blur in pixels that makes the rendered source no crisper than the target; 0 where it is soft enough.
+    def match(self, target: Fineness, gain: float, texels_per_pixel: float) -> Finish:
+        """How to render the source.
 
         Args:
-            crispness: of the target.
+            target: its fine detail.
+            gain: contrast that the source is rendered with.
             texels_per_pixel: of the full texture.
         """
-        allowed = TOLERANCE * crispness
         own = self._at(texels_per_pixel)
-        for place, amount in enumerate(own):
-            if amount <= allowed:
-                if place == 0:
-                    return 0.0
-                share = (own[place - 1] - allowed) / max(own[place - 1] - amount, 1e-6)
-                return BLURS[place - 1] + share * (BLURS[place] - BLURS[place - 1])
-        return BLURS[-1]
+        missing = target.roughness / max(gain, 1e-3) - own.smooth
+        grain = min(max(missing / max(own.grain, 1e-6), 0.0), 1.0)
+        return Finish(_blur_to(TOLERANCE * target.crispness, own.crispness), grain)
 
-    def _at(self, texels_per_pixel: float) -> tuple[float, ...]:
+    def _at(self, texels_per_pixel: float) -> _Measured:
         step = round(_STEPS_PER_OCTAVE * math.log2(max(texels_per_pixel, 1e-3)))
         if step not in self._known:
             self._known[step] = self._measure(2 ** (step / _STEPS_PER_OCTAVE))
         return self._known[step]
 
-    def _measure(self, texels_per_pixel: float) -> tuple[float, ...]:
+    def _measure(self, texels_per_pixel: float) -> _Measured:
         level = texture_level(texels_per_pixel, len(self._levels))
-        texture = self._levels[level]
-        side = texture.shape[0]
-        window = texture[round(0.3 * side) : round(0.74 * side), round(0.2 * side) : round(0.8 * side)]
+        side = self._levels[level].shape[0]
+        window = slice(round(0.3 * side), round(0.74 * side)), slice(round(0.2 * side), round(0.8 * side))
         scale = texels_per_pixel / 2**level
-        return tuple(_crispness(blur(window, amount * scale) if amount else window, scale) for amount in BLURS)
+        smooth, grain = self._levels[level][window], np.ascontiguousarray(self._grain[level][window])
+        return _Measured(
+            crispness=tuple(
+                _fineness(blur(smooth, soft * scale) if soft else smooth, scale).crispness for soft in BLURS
+            ),
+            smooth=_fineness(smooth, scale).roughness,
+            grain=_fineness(grain, scale).roughness,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    crispness: tuple[float, ...]
+    """Without grain, for each blur tried."""
+    smooth: float
+    """Roughness without grain."""
+    grain: float
+    """Roughness of the grain."""
+
+
+def _blur_to(allowed: float, crispness: Sequence[float]) -> float:
+    """The blur, between those tried, that brings the crispness down to what is allowed."""
+    for place, amount in enumerate(crispness):
+        if amount <= allowed:
+            if place == 0:
+                return 0.0
+            share = (crispness[place - 1] - allowed) / max(crispness[place - 1] - amount, 1e-6)
+            return BLURS[place - 1] + share * (BLURS[place] - BLURS[place - 1])
+    return BLURS[-1]
 
 
 def texture_level(texels_per_pixel: float, levels: int) -> int:
@@ -95,13 +146,13 @@ def texture_density(placed: Landmarks478) -> float:
     return math.sqrt(texels / max(area, 1e-6))
 
 
-def crispness_of(patch: Pixels) -> float:
-    """Crispness of the middle of a crop, 0 (no detail) upwards; about 1 for a sharp picture.
+def fineness_of(patch: Pixels) -> Fineness:
+    """Fine detail of the middle of a crop.
 
     Args:
         patch: :func:`middle_of` the crop.
     """
-    return _crispness(np.ascontiguousarray(to_lab(patch)[..., 0]), 1)
+    return _fineness(np.ascontiguousarray(to_lab(patch)[..., 0]), 1)
 
 
 def middle_of(size: int) -> tuple[int, int]:
@@ -110,10 +161,11 @@ def middle_of(size: int) -> tuple[int, int]:
     return first, round(_MIDDLE[1] * size) - first
 
 
-def _crispness(lightness: Map, scale: float) -> float:
+def _fineness(lightness: Map, scale: float) -> Fineness:
     soft = blur(lightness, FINE * scale)
-    softer = blur(lightness, 2 * FINE * scale)
-    return float(np.abs(lightness - soft).mean() / (np.abs(soft - softer).mean() + 1e-6))
+    fine = np.abs(lightness - soft)
+    coarser = np.abs(soft - blur(lightness, 2 * FINE * scale))
+    return Fineness(float(fine.mean() / (coarser.mean() + 1e-6)), float(np.median(fine)))
 
 
 @cache
