@@ -45,6 +45,8 @@ class Masks:
     """Both lips, soft."""
     around_mouth: Map
     """Cheek folds and chin without the lips, soft."""
+    beard_places: Map
+    """Chin and upper lip, where every beard shows."""
     creases: Map
     """Nostrils, lip line and lids: small shadows that are part of the face."""
     edge: Map
@@ -91,6 +93,7 @@ def _paint() -> Masks:
         eyes=_frozen(_soft(balls, 1.3)),
         lips=_frozen(_soft(lips, 3)),
         around_mouth=_frozen(around_mouth),
+        beard_places=_frozen(_soft(np.maximum(_hull(topology.CHIN, 0), _hull(topology.UPPER_LIP_SKIN, 0)), 1)),
         creases=_frozen(_soft(creases, 1.5)),
         edge=_frozen(smooth_step(distance, 0.012, 0.085) * smooth_step(height, 0.115, 0.2)),
     )

@@ -15,6 +15,9 @@ _LAB_SPREAD_HIGH = np.array((9, 4, 5), np.float32)
 _LAB_SPREAD_EXTRA = np.array((3, 1.5, 1.5), np.float32)
 """The skin's own variation is taken as its median deviation, held between the first two, plus the third."""
 
+_BEARDED = 0.25
+"""Share of chin and upper lip that has to be dark in a bearded face."""
+
 _SAME_SKIN = np.array((6, 4, 4), np.float32)
 _BRIGHTER_COUNTS = np.float32(0.35)
 """A highlight is no hair: what is brighter than the skin's median counts only this much."""
@@ -41,7 +44,7 @@ def find_covering(lab: Map, parts: Masks, facing: Map, *, beard_is_skin: bool) -
         lab: unwrapped face in Lab, n x n x 3.
         parts: the maps of that size.
         facing: how much the surface looks at the camera, n x n, 0 .. 1.
-        beard_is_skin: leave the rim below the mouth alone, so that a beard counts as part of the face.
+        beard_is_skin: leave the rim below the mouth of a bearded face alone, so that the beard counts as part of it.
     """
     size = lab.shape[0]
     core = (parts.skin > 0.9) & (parts.height > 0.42) & (parts.rim_distance > 0.1) & (facing > 0.4)
@@ -53,15 +56,15 @@ def find_covering(lab: Map, parts: Masks, facing: Map, *, beard_is_skin: bool) -
     strangeness = _colour_distance(error, scale) + _roughness(lab[..., 0], core)
     rim = np.maximum(1 - smooth_step(parts.rim_distance, 0.12, 0.2), 1 - smooth_step(parts.height, 0.25, 0.275))
     rim *= (1 - parts.brows) * (parts.skin > 0.2)
-    if beard_is_skin:
+    low = smooth_step(parts.height, 0.52, 0.6) * (parts.skin > 0.2) * (error[..., 0] < 0)
+    beard = smooth_step(blur(strangeness, size / 100), 1.6, 2.6) * low
+    if beard_is_skin and (beard * parts.beard_places).sum() > _BEARDED * parts.beard_places.sum():
         rim *= 1 - smooth_step(parts.height, 0.58, 0.66) * smooth_step(parts.rim_distance, 0.02, 0.05)
     at_rim = smooth_step(blur(strangeness, size / 128), 1.9, 3.1) * rim
     deeper = blur(_unlike_shaded_skin(lab, reference, error, parts) * (parts.skin > 0.35), size / 160)
     deeper *= parts.skin > 0.35
     seeds = np.maximum(at_rim, deeper * (parts.rim_distance < 0.06))
     hair = np.maximum(at_rim, grow_within(seeds, np.maximum(deeper, at_rim), size // 4))
-    low = smooth_step(parts.height, 0.52, 0.6) * (parts.skin > 0.2) * (error[..., 0] < 0)
-    beard = smooth_step(blur(strangeness, size / 100), 1.6, 2.6) * low
     width = max(3, (size // 64) | 1)
     return Covering(blur(dilate(hair, width), size / 110), blur(dilate(beard, 3), size / 110))
 

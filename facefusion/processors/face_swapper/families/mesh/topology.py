@@ -37,6 +37,9 @@ RIGHT_BROW = (300, 293, 334, 296, 336, 285, 295, 282, 283, 276)
 NOSTRILS = (98, 327, 2, 97, 326, 60, 290, 20, 250, 238, 458)
 MOUTH_SURROUNDINGS = (205, 425, 50, 280, 212, 432, 202, 422, 200, 2, 164, 36, 266, 214, 434, 204, 424)
 """Cheek folds and chin: skin that moves with the mouth."""
+CHIN = (83, 313, 201, 421, 208, 428, 199, 175)
+UPPER_LIP_SKIN = (164, 167, 393, 165, 391, 92, 322)
+"""Where a moustache grows."""
 NOSE_TIP = (1, 4, 5)
 
 RIGID = (
