@@ -30,14 +30,14 @@ _WIDE = (0.17 * FIELD, 0.12 * FIELD)
 _NARROW = (0.06 * FIELD, 0.045 * FIELD)
 """The same at the rim of the face, where the result has to meet the target's own skin."""
 
-_BORDER = (0.0, 0.04)
+_BORDER = (0.0, 0.025)
 """Distances from the border of what is known of a source within which detail fades in, in sides of the picture."""
 
 SMALLEST_TEXTURE = 64
 
 _COLOUR_LIMIT = np.float32(12)
 _LIP_COLOUR = np.float32(18)
-_COLOUR_GAIN = (0.45, 1.2)
+_COLOUR_GAIN = (0.6, 1.2)
 _GAIN_LIMIT = (0.45, 2.0)
 _MEASURED = 0.8
 """Share of the measured contrast in the gain; the rest is what exposure alone would ask for."""
