@@ -104,4 +104,5 @@ class ClipWriter:
         if kind is None:
             self._part.replace(self._path)
         else:
-            self._part.unlink()
+            # Nothing is on disk before the first packet.
+            self._part.unlink(missing_ok=True)

@@ -74,7 +74,7 @@ class Staging:
         )
 
 
-ASTRONAUT_STAGING = Staging(view=(-8.0, 4.0, 292.0), head=(226.0, 104.0, 82.0, 96.0), neck=(176.0, 214.0))
+ASTRONAUT_STAGING = Staging(view=(-8.0, 4.0, 292.0), head=(226.0, 102.0, 76.0, 89.0), neck=(176.0, 214.0))
 """Head and shoulders, the face a good third of the view's height; the collar hides where the neck stands still."""
 
 

@@ -92,9 +92,12 @@ def test_a_writer_gives_back_the_colours_it_was_given(tmp_path: Path) -> None:
     np.testing.assert_allclose(back[36, 110], picture[36, 110], atol=4)
 
 
-def test_a_failed_clip_leaves_nothing_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("frames", [0, 60])
+def test_a_failed_clip_leaves_nothing_behind(tmp_path: Path, frames: int) -> None:
     def fail() -> None:
-        with ClipWriter(tmp_path / "clip.mp4", ClipFormat(height=72, rate=25, quality=20)):
+        with ClipWriter(tmp_path / "clip.mp4", ClipFormat(height=72, rate=25, quality=20)) as writer:
+            for _ in range(frames):
+                writer.add(np.zeros((72, 128, 3), np.uint8))
             raise RuntimeError("the renderer failed")
 
     with pytest.raises(RuntimeError, match="the renderer failed"):
