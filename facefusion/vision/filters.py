@@ -67,19 +67,23 @@ def fill_gaps(values: Map, weights: Map) -> Map:
         values: height x width x channels.
         weights: height x width, 0 (unknown) .. 1 (known). A pixel of weight 1 keeps its value.
     """
-    levels = [(values * weights[..., None], weights)]
+    levels: list[tuple[Map, Map]] = [(values * weights[..., None], weights)]
     while min(levels[-1][1].shape) > 2:
         numerator, denominator = levels[-1]
         levels.append((cast("Map", cv2.pyrDown(numerator)), cast("Map", cv2.pyrDown(denominator))))
     numerator, denominator = levels.pop()
-    filled: Map = numerator / (denominator[..., None] + np.float32(1e-5))
+    filled = _ratio(numerator, denominator)
     for numerator, denominator in reversed(levels):
         height, width = denominator.shape
         from_below = cast("Map", cv2.pyrUp(filled, dstsize=(width, height))).reshape(numerator.shape)
         share = np.clip(denominator, 0, 1)[..., None]
-        own = numerator / np.maximum(denominator, 1e-6)[..., None]
-        filled = own * share + from_below * (1 - share)
+        filled = _ratio(numerator, denominator) * share + from_below * (1 - share)
     return filled
+
+
+def _ratio(numerator: Map, denominator: Map) -> Map:
+    ratio: Map = numerator / np.maximum(denominator, np.float32(1e-6))[..., None]
+    return ratio
 
 
 def resize(values: Map, size: Size) -> Map:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.core.values import Landmarks478
+from facefusion.faces.landmark.points import EYE_CORNER_LEFT, EYE_CORNER_RIGHT, eye_distance
 from facefusion.processors.face_swapper.families.mesh import topology
 from facefusion.vision.filters import smooth_step
 from facefusion.vision.geometry import SquareRegion, angle_between, fit_similarity, square_around, transform_points
@@ -29,13 +30,8 @@ _NOTHING = np.empty((0, 0), np.float32)
 
 def face_square(mesh: Landmarks478) -> SquareRegion:
     """The square around a face, upright on the line between the outer eye corners."""
-    angle = angle_between(mesh[33, :2], mesh[263, :2])
+    angle = angle_between(mesh[EYE_CORNER_LEFT, :2], mesh[EYE_CORNER_RIGHT, :2])
     return square_around(mesh[: topology.VERTEX_COUNT, :2], angle, CROP_MARGIN)
-
-
-def eye_distance(mesh: Landmarks478) -> float:
-    """Distance between the outer eye corners in the picture's plane."""
-    return float(np.hypot(*(mesh[33, :2] - mesh[263, :2])))
 
 
 def proportion_shifts(source: Landmarks478, target: Landmarks478, strength: float) -> Shifts:

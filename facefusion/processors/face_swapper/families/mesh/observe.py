@@ -146,7 +146,10 @@ def _survey(picture: Picture, to_glance: Affine, mesh: Landmarks478, identity: M
     glance = picture.warp(to_glance, Size(GLANCE, GLANCE))
     placed = transform_mesh(to_glance, mesh.astype(np.float32))
     raster = atlas.raster(SURVEY)
-    x, y = raster.interpolate(placed[:468, 0]), raster.interpolate(placed[:468, 1])
+    x, y = (
+        raster.interpolate(placed[: topology.VERTEX_COUNT, 0]),
+        raster.interpolate(placed[: topology.VERTEX_COUNT, 1]),
+    )
     lab = to_lab(sample(glance, x, y))
     turned = raster.interpolate(topology.facing(placed))
     covering = find_covering(lab, atlas.masks(SURVEY), np.clip(turned, 0, 1), beard_is_skin=False)

@@ -68,7 +68,12 @@ def _unwrap(picture: Picture, mesh: Landmarks478) -> _View:
     crop = picture.warp(to_crop, Size(side, side)).astype(np.float32)
     placed = transform_mesh(to_crop, mesh.astype(np.float32))
     raster = atlas.raster(TEXTURE_SIZE)
-    texture = sample(crop, raster.interpolate(placed[:468, 0]), raster.interpolate(placed[:468, 1]), cubic=True)
+    texture = sample(
+        crop,
+        raster.interpolate(placed[: topology.VERTEX_COUNT, 0]),
+        raster.interpolate(placed[: topology.VERTEX_COUNT, 1]),
+        cubic=True,
+    )
     np.clip(texture, 0, 255, out=texture)
     turned = raster.interpolate(topology.facing(placed))
     visible = smooth_step(turned, 0.15, 0.5) * (raster.inside() > 0)

@@ -15,17 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.core.values import Landmarks478
+from facefusion.faces.landmark.points import FACE_OVAL, FACE_POINTS
 from facefusion.vision.raster import Indices, Triangles
 
 ArrayT = TypeVar("ArrayT", npt.NDArray[np.float32], npt.NDArray[np.int32])
 
-VERTEX_COUNT = 468
+VERTEX_COUNT = FACE_POINTS
 """Vertices of the surface; the ten points after them are the irises."""
 
-OVAL = (
-    *(10, 338, 297, 332, 284, 251, 389, 356, 454, 323, 361, 288, 397, 365, 379, 378, 400, 377),
-    *(152, 148, 176, 149, 150, 136, 172, 58, 132, 93, 234, 127, 162, 21, 54, 103, 67, 109),
-)
+OVAL = tuple(FACE_OVAL.tolist())
 UPPER_INNER_LIP = (78, 191, 80, 81, 82, 13, 312, 311, 310, 415, 308)
 LOWER_INNER_LIP = (78, 95, 88, 178, 87, 14, 317, 402, 318, 324, 308)
 INNER_LIP = (*UPPER_INNER_LIP, *LOWER_INNER_LIP[-2:0:-1])
