@@ -82,7 +82,7 @@ def fill_gaps(values: Map, weights: Map) -> Map:
 
 
 def _ratio(numerator: Map, denominator: Map) -> Map:
-    ratio: Map = numerator / np.maximum(denominator, np.float32(1e-6))[..., None]
+    ratio: Map = numerator / (denominator[..., None] + np.float32(1e-9))
     return ratio
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from facefusion.core.values import Size
 from facefusion.vision.raster import rasterise
 
-coordinate = st.floats(-8, 28, width=32)
+coordinate = st.integers(-64, 224).map(lambda eighths: eighths / 8)
 
 
 def covering_triangle(points, triangles, x, y):
