@@ -1,0 +1,235 @@
+"""Whole steps on the demo: results, reports, repeatability, refusals, and what is left behind."""
+
+from __future__ import annotations
+
+import threading
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import cv2
+import numpy as np
+import pytest
+
+from facefusion.app.engine import Engine
+from facefusion.core.errors import (
+    FaceNotFoundError,
+    MediaError,
+    OptionError,
+    ResourceError,
+    Stopped,
+    UsageError,
+)
+from facefusion.core.stop import StopToken
+from facefusion.observability.events import ModelLoaded, Notice
+from tests.app.conftest import SOURCE, TARGET, Run
+from tests.processors.fakes import RecordingSink
+
+FRAMES = 10
+
+
+def pictures(path: Path) -> list[np.ndarray]:
+    with av.open(str(path)) as container:
+        return [frame.to_ndarray(format="bgr24") for frame in container.decode(video=0)]
+
+
+def image(path: Path) -> np.ndarray:
+    pixels = cv2.imread(str(path))
+    assert pixels is not None
+    return pixels
+
+
+def planes(path: Path, count: int) -> list[np.ndarray]:
+    with av.open(str(path)) as container:
+        decoded = container.decode(video=0)
+        return [next(decoded).to_ndarray() for _ in range(count)]
+
+
+def sound(path: Path) -> list[bytes]:
+    with av.open(str(path)) as container:
+        return [bytes(packet) for packet in container.demux(audio=0) if packet.size]
+
+
+def times(path: Path) -> list[Fraction]:
+    with av.open(str(path)) as container:
+        return [(frame.pts or 0) * (frame.time_base or Fraction(0)) for frame in container.decode(video=0)]
+
+
+@pytest.fixture(scope="module")
+def still(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The target's first frame as an image."""
+    path = tmp_path_factory.mktemp("still") / "frame.png"
+    cv2.imwrite(str(path), pictures(TARGET)[0])
+    return path
+
+
+def test_a_video_is_swapped_and_keeps_times_and_size(run: Run, tmp_path: Path) -> None:
+    report = run(tmp_path / "out.mp4")
+    assert (report.frames, report.faces, report.frames_without_face, report.held_frames) == (FRAMES, FRAMES, 0, ())
+    assert report.output == str(tmp_path / "out.mp4")
+    assert report.models == {
+        "yunet": "cpu",
+        "face_mesh": "cpu",
+        "sface": "cpu",
+        "open_nsfw": "cpu",
+        "mesh": "code",
+    }
+    assert report.peak_memory > 0
+    assert times(tmp_path / "out.mp4") == times(TARGET)[:FRAMES]
+    before, after = pictures(TARGET)[:FRAMES], pictures(tmp_path / "out.mp4")
+    assert len(after) == FRAMES
+    changed = np.abs(after[0].astype(int) - before[0]).max(axis=2) > 30
+    rows, columns = np.nonzero(changed)
+    height, width = changed.shape
+    assert 0.005 < changed.mean() < 0.15, "a face, not the whole picture"
+    assert np.ptp(rows) < 0.7 * height
+    assert np.ptp(columns) < 0.5 * width
+
+
+def test_whole_sound_is_copied_packet_by_packet(run: Run, tmp_path: Path) -> None:
+    run(tmp_path / "out.mp4", trim_frame_end=None, processors=("face_debugger",))
+    assert sound(tmp_path / "out.mp4") == sound(TARGET)
+
+
+def test_what_no_mask_covers_reaches_the_encoder_untouched(run: Run, tmp_path: Path) -> None:
+    """Losslessly encoded, every plane is the decoder's outside the face."""
+    run(tmp_path / "out.mkv", output_video_quality=100, trim_frame_end=3)
+    for before, after in zip(planes(TARGET, 3), planes(tmp_path / "out.mkv", 3), strict=True):
+        luma_before, luma_after = before[:720], after[:720]
+        assert not np.array_equal(luma_before, luma_after)
+        rows, columns = np.nonzero(luma_before != luma_after)
+        outside = np.ones(luma_before.shape, bool)
+        outside[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1] = False
+        assert outside.mean() > 0.8
+        np.testing.assert_array_equal(luma_before[outside], luma_after[outside])
+
+
+def test_the_same_input_gives_the_same_bytes_whatever_the_threads(run: Run, tmp_path: Path) -> None:
+    run(tmp_path / "one.mp4", execution_thread_count=1)
+    run(tmp_path / "two.mp4", execution_thread_count=3, execution_queue_count=2)
+    assert (tmp_path / "one.mp4").read_bytes() == (tmp_path / "two.mp4").read_bytes()
+
+
+def test_models_are_loaded_once_however_many_threads(
+    run: Run, sink: RecordingSink, engine: Engine, tmp_path: Path
+) -> None:
+    engine.release_models()
+    run(tmp_path / "out.mp4", execution_thread_count=4, processors=("face_swapper", "face_enhancer"), trim_frame_end=4)
+    loaded = [event.model for event in sink.events if isinstance(event, ModelLoaded)]
+    assert sorted(loaded) == ["face_mesh", "open_nsfw", "sface", "waifu2x_photo_2x", "yunet"]
+
+
+def test_an_image_is_swapped(run: Run, still: Path, tmp_path: Path) -> None:
+    report = run(tmp_path / "out.png", target_path=still)
+    assert (report.frames, report.faces) == (1, 1)
+    before, after = image(still), image(tmp_path / "out.png")
+    changed = (before != after).any(axis=2)
+    assert 0.005 < changed.mean() < 0.2
+
+
+def test_processors_run_in_the_order_given(run: Run, still: Path, tmp_path: Path) -> None:
+    """Marks drawn last stay whole; drawn first they are swapped over."""
+    run(tmp_path / "last.png", target_path=still, processors=("face_swapper", "face_debugger"))
+    run(tmp_path / "first.png", target_path=still, processors=("face_debugger", "face_swapper"))
+    green = [int((image(tmp_path / name) == (0, 255, 0)).all(axis=2).sum()) for name in ("last.png", "first.png")]
+    assert green[0] > green[1]
+
+
+def test_a_frame_enhancer_doubles_the_picture(run: Run, tmp_path: Path) -> None:
+    small = tmp_path / "small.png"
+    cv2.imwrite(str(small), cv2.resize(pictures(TARGET)[0], (160, 90), interpolation=cv2.INTER_AREA))
+    report = run(tmp_path / "out.png", target_path=small, processors=("frame_enhancer",))
+    assert image(tmp_path / "out.png").shape == (180, 320, 3)
+    assert report.models == {"open_nsfw": "cpu", "waifu2x_x2": "cpu"}
+
+
+def test_a_target_without_a_face_comes_out_as_it_was_and_that_is_said(
+    run: Run, sink: RecordingSink, tmp_path: Path
+) -> None:
+    target = tmp_path / "grey.png"
+    cv2.imwrite(str(target), np.full((120, 160, 3), 128, np.uint8))
+    report = run(tmp_path / "out.png", target_path=target)
+    assert (report.faces, report.frames_without_face) == (0, 1)
+    assert (image(tmp_path / "out.png") == 128).all()
+    warnings = [event.message for event in sink.events if isinstance(event, Notice) and event.warning]
+    assert warnings == [f"No face to work on was found in {target}, so the result shows what the target shows."]
+
+
+def test_a_source_without_a_face_is_named(run: Run, tmp_path: Path) -> None:
+    source = tmp_path / "wall.png"
+    cv2.imwrite(str(source), np.full((120, 160, 3), 128, np.uint8))
+    with pytest.raises(FaceNotFoundError, match=r"No face was found in the source .*wall\.png"):
+        run(tmp_path / "out.mp4", source_paths=(source,))
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_a_swap_without_a_source_is_refused(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="face_swapper needs a source face"):
+        run(tmp_path / "out.mp4", source_paths=())
+
+
+def test_a_target_that_is_no_media_is_refused(run: Run, tmp_path: Path) -> None:
+    target = tmp_path / "letter.mp4"
+    target.write_text("Dear Sir or Madam")
+    with pytest.raises(MediaError, match=r"letter\.mp4"):
+        run(tmp_path / "out.mp4", target_path=target)
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_an_unknown_processor_is_refused(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="face_swapper"):
+        run(tmp_path / "out.mp4", processors=("face_swaper",))
+
+
+def test_a_range_without_frames_is_refused(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(MediaError, match="has 125 frames"):
+        run(tmp_path / "out.mp4", trim_frame_start=5000, trim_frame_end=None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_limit_that_holds_no_window_is_refused_before_work_begins(run: Run, tmp_path: Path) -> None:
+    target = tmp_path / "huge.mp4"
+    with av.open(str(target), "w") as container:
+        stream = container.add_stream("libx264", rate=25, options={"preset": "ultrafast"})
+        stream.width, stream.height, stream.pix_fmt = 8192, 4320, "yuv420p"
+        frame = av.VideoFrame.from_ndarray(np.full((4320 * 3 // 2, 8192), 128, np.uint8), format="yuv420p")
+        container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    with pytest.raises(ResourceError, match=r"set --system-memory-limit \d"):
+        run(tmp_path / "out.mp4", target_path=target, system_memory_limit=1, trim_frame_end=None)
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_stop_in_the_middle_leaves_nothing(run: Run, tmp_path: Path) -> None:
+    stop = StopToken()
+    timer = threading.Timer(0.8, lambda: stop.request("test"))
+    timer.start()
+    (tmp_path / "out.mp4").write_bytes(b"an earlier result")
+    with pytest.raises(Stopped):
+        run(tmp_path / "out.mp4", stop, trim_frame_end=None, processors=("face_swapper", "face_enhancer"))
+    timer.join()
+    assert [path.name for path in tmp_path.iterdir()] == ["out.mp4"]
+    assert (tmp_path / "out.mp4").read_bytes() == b"an earlier result"
+
+
+def test_trimmed_video_begins_with_the_frame_asked_for(run: Run, tmp_path: Path) -> None:
+    run(
+        tmp_path / "out.mkv",
+        trim_frame_start=7,
+        trim_frame_end=12,
+        processors=("face_debugger",),
+        face_debugger_items=("bounding-box",),
+        output_video_quality=100,
+    )
+    after = planes(tmp_path / "out.mkv", 5)
+    expected = planes(TARGET, 12)[7:]
+    for got, wanted in zip(after, expected, strict=True):
+        assert (got != wanted).mean() < 0.02
+    assert times(tmp_path / "out.mkv")[0] < Fraction(1, 50), "at most the part of a sound packet before the cut"
+
+
+def test_several_photos_of_one_person_are_merged(run: Run, tmp_path: Path) -> None:
+    mirrored = tmp_path / "mirrored.png"
+    cv2.imwrite(str(mirrored), image(SOURCE)[:, ::-1])
+    report = run(tmp_path / "out.mp4", source_paths=(SOURCE, mirrored), trim_frame_end=2)
+    assert (report.frames, report.faces) == (2, 2)
