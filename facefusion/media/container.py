@@ -20,7 +20,13 @@ class Container:
     encoder_options: tuple[tuple[str, str], ...] = ()
     constant_rate: bool = False
     """Frames have numbers, not times: a variable rate cannot be kept."""
+    slack: int = 1
+    """Frames by which the length read back may be off: some containers keep coding times alone."""
     attachments: bool = False
+    sound: str = "aac"
+    """Encoder for sound that cannot be copied."""
+    refused_sound: tuple[str, ...] = ()
+    """Codecs that FFmpeg's muxer promises to hold and then refuses."""
     edit_lists: bool = False
     """Can hold packets that are decoded but not shown, and a cover as a stream."""
 
@@ -40,18 +46,21 @@ IN_ORDER = (("bf", "0"),)
 """Without B-frames: a container that numbers frames in coding order would show them late."""
 
 H26X = ("libx264", "libx265", "h264_nvenc", "hevc_nvenc", "h264_amf", "hevc_amf", "h264_qsv", "hevc_qsv")
+NOT_IN_MPEG = ("aac", "opus", "flac", "vorbis", "pcm_s16le", "pcm_s24le", "pcm_s32le", "alac")
 
 CONTAINERS: dict[str, Container] = {
     ".avi": Container("avi", encoder_options=IN_ORDER, constant_rate=True),
     ".m4v": Container("mp4", encoders=H26X, options=FAST_START, edit_lists=True),
     ".mkv": Container("matroska", refused=("rawvideo",), attachments=True),
-    ".mov": Container("mov", refused=("libvpx-vp9",), options=FAST_START, edit_lists=True),
+    ".mov": Container(
+        "mov", refused=("libvpx-vp9",), refused_sound=("opus", "flac"), options=FAST_START, edit_lists=True
+    ),
     ".mp4": Container("mp4", refused=("rawvideo",), options=FAST_START, edit_lists=True),
-    ".mpeg": Container("mpeg", encoders=("libx264",)),
-    ".mpg": Container("mpeg", encoders=("libx264",)),
-    ".mxf": Container("mxf", encoders=("libx264",), constant_rate=True),
-    ".webm": Container("webm", encoders=("libvpx-vp9",)),
-    ".wmv": Container("asf", encoders=("libx264",)),
+    ".mpeg": Container("mpeg", encoders=("libx264",), sound="mp2", refused_sound=NOT_IN_MPEG, slack=2),
+    ".mpg": Container("mpeg", encoders=("libx264",), sound="mp2", refused_sound=NOT_IN_MPEG, slack=2),
+    ".mxf": Container("mxf", encoders=("libx264",), constant_rate=True, sound="pcm_s16le"),
+    ".webm": Container("webm", encoders=("libvpx-vp9",), sound="libopus"),
+    ".wmv": Container("asf", encoders=("libx264",), encoder_options=IN_ORDER, slack=2),
 }
 """By lower-case extension."""
 

@@ -1,4 +1,7 @@
-"""Copying sound, subtitles and attachments, packet by packet, into the same file as the new picture."""
+"""Copying sound, subtitles and attachments, packet by packet, into the same file as the new picture.
+
+Sound that the container cannot hold is encoded anew, and the user is told; other tracks it cannot hold are left out.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,14 @@ from types import TracebackType
 from typing import Self
 
 import av
+from av.audio.stream import AudioStream
 from av.container import InputContainer, OutputContainer
 from av.packet import Packet
 from av.stream import AttachmentStream, Disposition, Stream
 
 from facefusion.media.container import Container
 from facefusion.media.probe import MediaInfo, Track
+from facefusion.media.sound import SoundEncoder
 from facefusion.media.source import open_source
 
 COPIED = ("audio", "subtitle", "cover", "attachment")
@@ -40,6 +45,8 @@ class TrackCopier:
         self.notices: list[str] = []
         self.copied: list[Track] = []
         self._output = output
+        self._sound = container.sound
+        self._encoders: dict[int, SoundEncoder] = {}
         self._keeps_hidden = container.edit_lists
         self._source = open_source(info.path)
         self._targets: dict[int, Stream] = {}
@@ -89,6 +96,8 @@ class TrackCopier:
             packet = self._waiting
             self._waiting = next(self._packets, None)
             self._write(packet)
+        for encoder in self._encoders.values():
+            self._output.mux(list(encoder.finish()))
 
     def _add(self, track: Track, info: MediaInfo, container: Container) -> None:
         source = self._source.streams[track.index]
@@ -97,12 +106,12 @@ class TrackCopier:
         elif track.kind not in COPIED or (track.kind in ("attachment", "cover") and not container.holds(track.kind)):
             self._leave_out(track, info)
         else:
-            self._add_stream(track, source, info)
+            self._add_stream(track, source, info, container)
 
-    def _add_stream(self, track: Track, source: Stream, info: MediaInfo) -> None:
-        try:
-            target = self._output.add_stream_from_template(source, opaque=True)
-        except ValueError:
+    def _add_stream(self, track: Track, source: Stream, info: MediaInfo, container: Container) -> None:
+        copied = None if track.codec in container.refused_sound else self._copy(source)
+        target = copied or self._encode_anew(track, source, info)
+        if target is None:
             self._leave_out(track, info)
             return
         self.copied.append(track)
@@ -111,6 +120,26 @@ class TrackCopier:
         target.metadata.update({k: v for k, v in source.metadata.items() if k.lower() not in MUXER_TAGS})
         target.disposition = Disposition(source.disposition)
         self._targets[track.index] = target
+
+    def _copy(self, source: Stream) -> Stream | None:
+        try:
+            return self._output.add_stream_from_template(source, opaque=True)
+        except ValueError:  # the container cannot hold it
+            return None
+
+    def _encode_anew(self, track: Track, source: Stream, info: MediaInfo) -> Stream | None:
+        if not isinstance(source, AudioStream):
+            return None
+        try:
+            encoder = SoundEncoder(source, self._output, self._sound)
+        except ValueError:
+            return None
+        self._encoders[track.index] = encoder
+        self.notices.append(
+            f"The output's container cannot hold {track.codec}: audio track {track.index} of {info.path.name} is "
+            f"encoded anew as {self._sound}."
+        )
+        return encoder.stream
 
     def _attach_cover(self, track: Track, info: MediaInfo) -> None:
         """A cover picture is an attachment where the container has them; a stream of one frame would play as video."""
@@ -145,6 +174,9 @@ class TrackCopier:
             self.notices.append("The sound breaks off early: the source is damaged.")
 
     def _write(self, packet: Packet[Stream]) -> None:
+        if (encoder := self._encoders.get(packet.stream.index)) is not None:
+            self._output.mux(list(encoder.encode(packet, self._start)))
+            return
         shift = round(self._start / packet.time_base)
         if shift:
             packet.pts = None if packet.pts is None else packet.pts - shift

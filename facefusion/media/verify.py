@@ -21,8 +21,8 @@ class Expected:
     frames: int
     duration: Fraction
     """From the first frame to the end of the last, in seconds."""
-    frame_length: Fraction
-    """The tolerance of the duration, in seconds."""
+    tolerance: Fraction
+    """Of the duration, in seconds."""
     size: Size
     tracks: int
     """Of sound and subtitles."""
@@ -67,7 +67,7 @@ def verify_video(part: Path, path: Path, expected: Expected) -> None:
     if tracks != expected.tracks:
         raise OutputError(f"{path} was written with {tracks} of {expected.tracks} sound and subtitle tracks", ADVICE)
     duration = max(ends, default=Fraction(0)) - min(begins, default=Fraction(0))
-    if begins and abs(duration - expected.duration) > expected.frame_length:
+    if begins and abs(duration - expected.duration) > expected.tolerance:
         raise OutputError(
             f"{path} was written {float(duration):.3f} s long for {float(expected.duration):.3f} s", ADVICE
         )

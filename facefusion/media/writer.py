@@ -130,7 +130,7 @@ class VideoWriter:
         expected = Expected(
             frames=self._count,
             duration=duration,
-            frame_length=1 / self._source.frame_rate,
+            tolerance=self._container_kind.slack / self._source.frame_rate,
             size=self._size,
             tracks=self._tracks.count("audio", "subtitle"),
         )

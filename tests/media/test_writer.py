@@ -231,6 +231,27 @@ def test_a_container_that_cannot_hold_the_encoder_says_what_is_used(tmp_path):
         assert [stream.codec_context.name for stream in container.streams] == ["vp9", "opus"]
 
 
+def test_sound_that_the_container_cannot_hold_is_encoded_anew_in_step(tmp_path):
+    make_clip(tmp_path / "a.mp4", audio=("aac",), stamps=tuple(range(0, 50 * 512, 512)))
+    writer = transcode(tmp_path / "a.mp4", tmp_path / "b.webm", EncoderSettings())
+    assert writer.notices[1] == (
+        "The output's container cannot hold aac: audio track 1 of a.mp4 is encoded anew as libopus."
+    )
+    old, new = sound_of(tmp_path / "a.mp4"), sound_of(tmp_path / "b.webm")
+    length = min(len(old), len(new)) - 4800
+    assert abs(len(old) - len(new)) <= 1024
+    assert np.corrcoef(old[2400:length], new[2400:length])[0, 1] > 0.995
+
+
+def sound_of(path):
+    """Left channel at 48 kHz, from time 0 on."""
+    with av.open(str(path)) as container:
+        frames = list(container.decode(audio=0))
+    samples = np.concatenate([frame.to_ndarray().astype(np.float64)[0] for frame in frames])
+    first = round((frames[0].pts or 0) * (frames[0].time_base or Fraction(1)) * 48000)
+    return samples[-first:] if first < 0 else np.concatenate((np.zeros(first), samples))
+
+
 def test_pictures_of_another_size_and_kind(tmp_path):
     """What a frame-wide processor hands on: YUV of twice the size, and plain BGR."""
     make_clip(tmp_path / "a.mp4", colour={"colorspace": 1, "color_range": 1})
@@ -270,3 +291,8 @@ def test_quality_in_the_encoders_own_terms(encoder, quality, key, value):
 def test_usable_encoders_are_those_of_this_build():
     assert usable_encoders()[0] == "libx264"
     assert set(usable_encoders()) <= av.codecs_available
+
+
+def test_pyavs_logging_is_off():
+    """Its callback takes Python's global lock: a decoder's thread that logs during a close would hang the program."""
+    assert av.logging.get_level() is None
