@@ -41,6 +41,8 @@ class Masks:
     """Brows with soft surroundings."""
     eyes: Map
     """Eyeballs between the lids, soft."""
+    lids: Map
+    """Eyes with their lids, soft."""
     lips: Map
     """Both lips, soft."""
     around_mouth: Map
@@ -91,6 +93,7 @@ def _paint() -> Masks:
         height=_frozen(height),
         brows=_frozen(_soft(wide_brows, 2)),
         eyes=_frozen(_soft(balls, 1.3)),
+        lids=_frozen(_soft(eyes, 2)),
         lips=_frozen(_soft(lips, 3)),
         around_mouth=_frozen(around_mouth),
         beard_places=_frozen(_soft(np.maximum(_hull(topology.CHIN, 0), _hull(topology.UPPER_LIP_SKIN, 0)), 1)),

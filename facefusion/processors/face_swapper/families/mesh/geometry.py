@@ -75,6 +75,15 @@ def mouth_gap(mesh: Landmarks478) -> float:
     return float(np.hypot(*(mesh[13, :2] - mesh[14, :2]))) / max(eye_distance(mesh), 1e-6)
 
 
+def eye_openings(mesh: Landmarks478) -> tuple[float, float]:
+    """How far each eye (image's left, right) is open: height over width, about 0.3 open and below 0.1 closed."""
+    left, right = (
+        float(np.linalg.norm(mesh[upper] - mesh[lower]) / max(float(np.linalg.norm(mesh[outer] - mesh[inner])), 1e-6))
+        for upper, lower, outer, inner in ((159, 145, 33, 133), (386, 374, 263, 362))
+    )
+    return left, right
+
+
 @cache
 def _spread() -> npt.NDArray[np.float32]:
     """The linear part of :func:`proportion_shifts` as one matrix (468 x 468).

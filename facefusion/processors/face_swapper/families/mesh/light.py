@@ -39,6 +39,9 @@ _COLOUR_LIMIT = np.float32(12)
 _LIP_COLOUR = np.float32(18)
 _COLOUR_GAIN = (0.6, 1.2)
 _GAIN_LIMIT = (0.45, 2.0)
+_BLACK = (1.0, 10.0)
+"""A target darker than the first has no visible detail, one lighter than the second all of it."""
+
 _MEASURED = 0.8
 """Share of the measured contrast in the gain; the rest is what exposure alone would ask for."""
 
@@ -123,7 +126,7 @@ def _gain(
     target: Map, source: Map, shared: Map, weights: Map, mean: npt.NDArray[np.float32], lightness: float
 ) -> tuple[Gain, bool]:
     """Contrast of the target's detail over that of the source's, held within limits around the exposure's ratio."""
-    exposure = (float(mean[0]) + 10) / (lightness + 10)
+    exposure = (float(mean[0]) + 4) / (lightness + 4)
     upper = (shared > 0.5) & (atlas.masks(FIELD).height < 0.6)
     if np.count_nonzero(upper) < 30:
         upper = weights > 0.3
@@ -139,8 +142,9 @@ def _gain(
         ],
         np.float32,
     )
-    expected = np.array([min(max(exposure, 0.5), 2), 1, 1], np.float32)
+    expected = np.array([min(exposure, 2), 1, 1], np.float32)
     gain = np.float32(_MEASURED) * measured + np.float32(1 - _MEASURED) * expected
+    gain *= smooth_ramp(float(mean[0]), *_BLACK)
     chroma = float(np.hypot(mean[1], mean[2]))
     gain[1:] *= smooth_ramp(chroma, 1.5, 6)
     return gain, chroma < 0.3

@@ -12,6 +12,7 @@ from facefusion.core.values import Affine, Face, Frame, Landmarks478, Picture, S
 from facefusion.processors.face_swapper.families.mesh import atlas, topology
 from facefusion.processors.face_swapper.families.mesh.geometry import (
     Shifts,
+    eye_openings,
     face_square,
     mouth_gap,
     mouth_state,
@@ -20,6 +21,7 @@ from facefusion.processors.face_swapper.families.mesh.geometry import (
 from facefusion.processors.face_swapper.families.mesh.hair import find_covering
 from facefusion.processors.face_swapper.families.mesh.identity import MeshIdentity
 from facefusion.processors.face_swapper.families.mesh.light import FIELD, Light, measure_light
+from facefusion.processors.face_swapper.families.mesh.occluder import find_occluder
 from facefusion.processors.face_swapper.families.mesh.sharpness import (
     Finish,
     fineness_of,
@@ -38,6 +40,9 @@ GLANCE = 128
 
 SURVEY = 96
 """Side of the unwrapped target that is searched for hair."""
+
+LIDS_MEET = (0.08, 0.17)
+"""Openings of an eye, height over width, between which it counts as ever less closed."""
 
 LIGHT_SETTLES = 0.028
 GAIN_SETTLES = 0.09
@@ -63,6 +68,8 @@ class Observation:
     """255 where the target's skin is bare, 0 where something lies over it; SURVEY x SURVEY, unwrapped."""
     mouth_gap: float
     """In eye distances."""
+    closed: tuple[float, float]
+    """How closed each eye is (image's left, right), 0 .. 1."""
     mismatch: float
     """How far the mouth's expression is from the source's, 0 .. 1."""
     finish: Finish
@@ -127,11 +134,17 @@ def observe(
             light=track.light,
             uncovered=quantise(track.uncovered),
             mouth_gap=mouth_gap(mesh),
+            closed=_closed(mesh),
             mismatch=smooth_ramp(difference, 0.08, 0.3),
             finish=track.finish,
         ),
         track,
     )
+
+
+def _closed(mesh: Landmarks478) -> tuple[float, float]:
+    left, right = eye_openings(mesh)
+    return 1 - smooth_ramp(left, *LIDS_MEET), 1 - smooth_ramp(right, *LIDS_MEET)
 
 
 def _crop_size(side: float, before: int | None) -> int:
@@ -152,12 +165,14 @@ def _survey(picture: Picture, to_glance: Affine, mesh: Landmarks478, identity: M
     )
     lab = to_lab(sample(glance, x, y))
     turned = raster.interpolate(topology.facing(placed))
-    covering = find_covering(lab, atlas.masks(SURVEY), np.clip(turned, 0, 1), beard_is_skin=False)
+    turned = np.clip(turned, 0, 1)
+    covering = find_covering(lab, atlas.masks(SURVEY), turned, beard_is_skin=False)
+    bare = 1 - np.maximum(covering.hair, find_occluder(lab, atlas.masks(SURVEY), turned))
     small = Size(FIELD, FIELD)
-    seen = resize(smooth_step(turned, 0.1, 0.4) * (1 - covering.hair), small)
+    seen = resize(smooth_step(turned, 0.1, 0.4) * bare, small)
     weights = seen * atlas.masks(FIELD).skin * (atlas.masks(FIELD).edge > 0.3)
     light = measure_light(resize(lab_to_tone(lab), small), weights, 1 - resize(covering.beard, small), identity.detail)
-    return light, 1 - covering.hair
+    return light, bare
 
 
 def _finish(

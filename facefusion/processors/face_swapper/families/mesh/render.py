@@ -117,6 +117,10 @@ def _opacity(maps: _Maps, seen: Observation, strength: Strength) -> Mask:
     parts = atlas.masks(atlas.DETAIL)
     detail = Size(atlas.DETAIL, atlas.DETAIL)
     kept = parts.eyes * np.float32(1 - strength.eyes)
+    # A closed eye is the target's, lids and all: the source's open eye would be squeezed into a dark line.
+    for side, closed in zip((np.s_[:, : atlas.DETAIL // 2], np.s_[:, atlas.DETAIL // 2 :]), seen.closed, strict=True):
+        if closed > 0:
+            kept[side] = np.maximum(kept[side], parts.lids[side] * np.float32(closed))
     foreign = seen.mismatch * (1 - strength.lips)
     if foreign > 0:
         kept = np.maximum(kept, parts.lips * np.float32(foreign))
