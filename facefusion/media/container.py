@@ -60,7 +60,7 @@ CONTAINERS: dict[str, Container] = {
     ".mpg": Container("mpeg", encoders=("libx264",), sound="mp2", refused_sound=NOT_IN_MPEG, slack=2),
     ".mxf": Container("mxf", encoders=("libx264",), constant_rate=True, sound="pcm_s16le"),
     ".webm": Container("webm", encoders=("libvpx-vp9",), sound="libopus"),
-    ".wmv": Container("asf", encoders=("libx264",), encoder_options=IN_ORDER, slack=2),
+    ".wmv": Container("asf", encoders=("libx264",), encoder_options=IN_ORDER, slack=3),
 }
 """By lower-case extension."""
 

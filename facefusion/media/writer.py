@@ -83,6 +83,7 @@ class VideoWriter:
         self._held: tuple[VideoFrame, Fraction] | None = None
         self._count = 0
         self._last_time: Fraction | None = None
+        self._last_stamp: int | None = None
 
     def __enter__(self) -> Self:
         try:
@@ -215,7 +216,10 @@ class VideoWriter:
         if self._count == 0:
             self._first_time = time
         frame.time_base = self._time_base
-        frame.pts = round(time / self._time_base)
+        stamp = round(time / self._time_base)
+        if self._last_stamp is not None and stamp <= self._last_stamp:
+            stamp = self._last_stamp + 1  # two frames within one tick of a container of constant rate
+        frame.pts = self._last_stamp = stamp
         frame.duration = max(round(duration / self._time_base), 1)
         frame.pict_type = 0
         self._guarded(lambda: self._output.mux(self._stream.encode(frame)))
