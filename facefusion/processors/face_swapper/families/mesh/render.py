@@ -51,8 +51,12 @@ class Strength:
 class _Maps:
     """What the mesh says about each pixel of the region."""
 
+    size: Size
+    grid_u: Map
+    """Texture coordinate, 0 .. 1, in the grid that was rasterised, which may be coarser than the region."""
+    grid_v: Map
     u: Map
-    """Texture coordinate, 0 .. 1."""
+    """The same for each pixel."""
     v: Map
     away_x: Map
     """Where the target's pixel for this place lies, relative to it, in pixels."""
@@ -101,10 +105,14 @@ def _draw(moved: Landmarks478, shifts: Shifts, region: Region, size: int) -> _Ma
     coordinates = topology.texture_coordinates()
     outline = cast("Map", cv2.distanceTransform(raster.inside(), cv2.DIST_L2, 3))
     between = np.zeros(grid.width * grid.height, np.float32)
+    u, v = raster.interpolate(coordinates[:, 0]), raster.interpolate(coordinates[:, 1])
     between[raster.covered[raster.seen < len(mouth)]] = 1
     return _Maps(
-        u=resize(raster.interpolate(coordinates[:, 0]), full),
-        v=resize(raster.interpolate(coordinates[:, 1]), full),
+        size=full,
+        grid_u=u,
+        grid_v=v,
+        u=resize(u, full),
+        v=resize(v, full),
         away_x=resize(raster.interpolate(-shifts[:, 0]), full),
         away_y=resize(raster.interpolate(-shifts[:, 1]), full),
         depth=resize(outline, full) * (1 / (scale * np.float32(size))),
@@ -144,9 +152,9 @@ def _shade(maps: _Maps, identity: MeshIdentity, seen: Observation, strength: Str
     tone *= seen.light.gain
     foreign = seen.mismatch * (1 - strength.lips)
     if foreign > 0.02:
-        unfolded = _look_up(atlas.masks(atlas.DETAIL).around_mouth, maps)
+        unfolded = _look_up_smooth(atlas.masks(atlas.DETAIL).around_mouth, maps)
         tone *= (1 - unfolded * np.float32(foreign))[..., None]
-    tone += _look_up(seen.light.field, maps)
+    tone += _look_up_smooth(seen.light.field, maps)
     pixels = to_pixels(tone)
     if seen.light.grey:
         pixels[..., 0] = pixels[..., 2] = pixels[..., 1]
@@ -179,3 +187,10 @@ def _look_up(unwrapped: Map, maps: _Maps) -> Map:
     """A map of the unwrapped face as the mesh shows it."""
     side = np.float32(unwrapped.shape[0])
     return sample(unwrapped, maps.u * side - np.float32(0.5), maps.v * side - np.float32(0.5))
+
+
+def _look_up_smooth(unwrapped: Map, maps: _Maps) -> Map:
+    """The same for a map without detail: read in the grid that was rasterised."""
+    side = np.float32(unwrapped.shape[0])
+    read = sample(unwrapped, maps.grid_u * side - np.float32(0.5), maps.grid_v * side - np.float32(0.5))
+    return resize(read, maps.size)
