@@ -226,7 +226,7 @@ class TestSharpness:
         for side in (256, 128, 64):
             levels.append(resize(levels[-1], Size(side, side)))
         noise = [rng.normal(0, 3, level.shape[:2]).astype(np.float32) for level in levels]
-        return sharpness.DetailSharpness(levels, noise)
+        return sharpness.DetailSharpness([np.dstack(pair) for pair in zip(levels, noise, strict=True)])
 
     def patch(self, softness):
         rng = np.random.default_rng(4)

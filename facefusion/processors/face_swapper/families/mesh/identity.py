@@ -34,5 +34,5 @@ def prepare_identity(photos: Sequence[tuple[Picture, Landmarks478]]) -> MeshIden
         mesh=skin.mesh,
         mouth=mouth_state(skin.mesh),
         detail=detail,
-        sharpness=DetailSharpness(detail.levels, detail.grain),
+        sharpness=DetailSharpness(detail.levels),
     )

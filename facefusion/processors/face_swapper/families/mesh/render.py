@@ -146,14 +146,14 @@ def _shade(maps: _Maps, identity: MeshIdentity, seen: Observation, strength: Str
     """The source's skin in the target's light."""
     detail = identity.detail
     level = texture_level(texture_density(seen.mesh), len(detail.levels))
-    tone = _look_up(detail.levels[level], maps)
-    if seen.finish.grain > 0.02:
-        tone[..., 0] += _look_up(detail.grain[level], maps) * np.float32(seen.finish.grain)
-    tone *= seen.light.gain
+    mixing = np.zeros((3, 4), np.float32)
+    mixing[:, :3] = np.diag(seen.light.gain)
+    mixing[0, 3] = seen.light.gain[0] * seen.finish.grain
+    tone = cast("Map", cv2.transform(_look_up(detail.levels[level], maps), mixing))
     foreign = seen.mismatch * (1 - strength.lips)
     if foreign > 0.02:
-        unfolded = _look_up_smooth(atlas.masks(atlas.DETAIL).around_mouth, maps)
-        tone *= (1 - unfolded * np.float32(foreign))[..., None]
+        kept = 1 - np.float32(foreign) * _look_up_smooth(atlas.masks(atlas.DETAIL).around_mouth, maps)
+        tone *= cast("Map", cv2.merge((kept, kept, kept)))
     tone += _look_up_smooth(seen.light.field, maps)
     pixels = to_pixels(tone)
     if seen.light.grey:

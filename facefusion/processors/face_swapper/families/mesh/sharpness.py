@@ -63,12 +63,13 @@ class Fineness:
 class DetailSharpness:
     """Fine detail of a source's skin at any scale, measured on its texture and remembered per quarter octave.
 
-    Not thread-safe: asked by the one thread that observes.
+    Takes the levels of a :class:`~facefusion.processors.face_swapper.families.mesh.light.Detail`. Not thread-safe: asked
+    by the one thread that observes.
     """
 
-    def __init__(self, levels: Sequence[Map], grain: Sequence[Map]) -> None:
+    def __init__(self, levels: Sequence[Map]) -> None:
         self._levels = [np.ascontiguousarray(level[..., 0]) for level in levels]
-        self._grain = grain
+        self._grain = [np.ascontiguousarray(level[..., 3]) for level in levels]
         self._known: dict[int, _Measured] = {}
 
     def match(self, target: Fineness, gain: float, texels_per_pixel: float) -> Finish:

@@ -40,14 +40,13 @@ def lab_to_tone(lab: Map) -> Map:
 
 
 def to_pixels(tone: Map) -> Map:
-    """(L, a', b') to BGR 0 .. 1, highlights compressed. The argument is used up."""
-    lightness = tone[..., 0]
+    """(L, a', b') to BGR 0 .. 1, highlights compressed."""
+    lightness, red, yellow = cv2.split(tone)
     if float(lightness.max(initial=0)) > SHOULDER:
         room = np.float32(100 - SHOULDER)
         bent = np.float32(SHOULDER) + room * np.tanh((lightness - np.float32(SHOULDER)) / room)
         np.copyto(lightness, bent, where=lightness > SHOULDER)
     np.maximum(lightness, 0, out=lightness)
     scale = (lightness + np.float32(10)) * np.float32(1 / 60)
-    tone[..., 1] *= scale
-    tone[..., 2] *= scale
-    return cast("Map", cv2.cvtColor(tone, cv2.COLOR_LAB2BGR))
+    lab = cv2.merge((lightness, red * scale, yellow * scale))
+    return cast("Map", cv2.cvtColor(lab, cv2.COLOR_LAB2BGR))
