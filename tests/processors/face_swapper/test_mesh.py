@@ -20,6 +20,7 @@ from facefusion.processors.face_swapper.families.mesh import (
     tone,
     topology,
 )
+from facefusion.processors.face_swapper.families.mesh.occluder import find_occluder
 from facefusion.processors.face_swapper.families.mesh.skin import take_skin
 from facefusion.vision.filters import blur, resize
 from facefusion.vision.picture import BgrPicture
@@ -114,6 +115,14 @@ class TestGeometry:
         moved[:468, :2] += shifts
         assert geometry.mouth_gap(moved) == pytest.approx(geometry.mouth_gap(target), rel=0.02)
 
+    def test_eyes_are_open_or_closed_one_by_one(self):
+        placed = heads.mesh(radius=80, roll=20)
+        wink = placed.copy()
+        wink[159] = wink[145]
+        assert geometry.eye_openings(placed)[0] == pytest.approx(geometry.eye_openings(placed)[1], rel=0.05)
+        assert geometry.eye_openings(wink)[0] == 0
+        assert geometry.eye_openings(wink)[1] == geometry.eye_openings(placed)[1]
+
     def test_mouth_state_ignores_size_and_roll(self):
         assert geometry.mouth_state(heads.mesh(radius=30, roll=40)) == pytest.approx(
             geometry.mouth_state(heads.mesh(radius=90)), abs=1e-4
@@ -172,6 +181,33 @@ class TestHair:
         rim = (slice(100, 108), slice(44, 84))
         assert self.find(pixels, beard_is_skin=True).hair[rim].mean() < 0.2
         assert self.find(pixels, beard_is_skin=True).beard[rim].mean() > 0.7
+
+
+class TestOccluder:
+    def find(self, pixels):
+        return find_occluder(tone.to_lab(pixels), atlas.masks(128), straight())
+
+    def test_bare_skin_and_a_grey_picture_show_none(self):
+        assert self.find(unwrapped()).max() < 0.05
+        assert self.find(np.repeat(unwrapped()[..., 1:2], 3, axis=2)).max() < 0.05
+
+    def test_a_microphone_at_the_chin_is_found(self):
+        pixels = unwrapped()
+        cv2.circle(pixels, (64, 100), 12, (40, 40, 42), -1)
+        found = self.find(pixels)
+        assert found[94:106, 58:70].mean() > 0.9
+        assert found[70:80, 30:100].max() < 0.1
+
+    def test_a_highlight_is_too_small(self):
+        pixels = unwrapped()
+        cv2.circle(pixels, (64, 100), 2, (255, 255, 255), -1)
+        assert self.find(pixels).max() < 0.05
+
+    def test_a_mask_covers_the_lower_face_with_its_folds(self):
+        pixels = unwrapped()
+        pixels[66:] = (235, 235, 230)
+        pixels[96:102] = heads.SKIN
+        assert self.find(pixels)[72:110, 40:88].min() > 0.9
 
 
 class TestSkin:
@@ -288,4 +324,6 @@ class TestLight:
         detail = self.detail(colour=(120, 150, 200))
         dark = self.measure(heads.skin(colour=(30, 38, 50), seed=2), detail)
         bright = self.measure(heads.skin(colour=(200, 215, 245), seed=2), detail)
+        black = self.measure(np.zeros((256, 256, 3), np.float32), detail)
         assert dark.gain[0] < 0.8 < bright.gain[0] <= 2
+        assert not black.gain.any()

@@ -79,6 +79,21 @@ def test_a_grey_target_stays_grey(family, target):
     assert (result == result[..., :1]).all()
 
 
+def test_closed_eyes_stay_the_target_s():
+    family = MeshFamily(0.0)
+    family.prepare([heads.source(texture=heads.skin(colour=(70, 95, 150), seed=5))])
+    placed = PLACED.copy()
+    for upper, lower in ((159, 145), (386, 374), (158, 153), (160, 144), (385, 380), (387, 373)):
+        placed[upper] = placed[lower] = (placed[upper] + placed[lower]) / 2
+    pixels = heads.paint(placed, heads.skin(seed=9))
+    result = swapped(family, pixels, placed)
+    observation = family.observe(heads.frame(pixels), heads.face(placed))
+    left = np.rint(placed[[33, 133], :2].mean(axis=0)).astype(int)
+    eye = (slice(left[1] - 2, left[1] + 3), slice(left[0] - 5, left[0] + 6))
+    assert observation.closed == (1, 1)
+    assert np.abs(result[eye].astype(int) - pixels[eye]).mean() < 6
+
+
 def test_same_input_same_pixels(family, target):
     assert (swapped(family, target) == swapped(family, target)).all()
 

@@ -63,8 +63,8 @@ class Fineness:
 class DetailSharpness:
     """Fine detail of a source's skin at any scale, measured on its texture and remembered per quarter octave.
 
-    Takes the levels of a :class:`~facefusion.processors.face_swapper.families.mesh.light.Detail`. Not thread-safe: asked
-    by the one thread that observes.
+    Takes the levels of a :class:`~facefusion.processors.face_swapper.families.mesh.light.Detail`. Not thread-safe:
+    asked by the one thread that observes.
     """
 
     def __init__(self, levels: Sequence[Map]) -> None:
