@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
+import cv2
 import numpy as np
 
 from facefusion.core.values import Landmarks478, Picture, Size
@@ -12,7 +14,7 @@ from facefusion.processors.face_swapper.families.mesh import atlas, topology
 from facefusion.processors.face_swapper.families.mesh.geometry import face_square
 from facefusion.processors.face_swapper.families.mesh.hair import find_covering
 from facefusion.processors.face_swapper.families.mesh.tone import to_lab
-from facefusion.vision.filters import Map, blur, dilate, fill_gaps, resize, sample, smooth_step, weighted_blur
+from facefusion.vision.filters import Map, Marks, blur, dilate, fill_gaps, resize, sample, smooth_step, weighted_blur
 from facefusion.vision.geometry import fit_similarity, transform_mesh, transform_points
 
 TEXTURE_SIZE = 512
@@ -75,11 +77,20 @@ def _unwrap(picture: Picture, mesh: Landmarks478) -> _View:
         cubic=True,
     )
     np.clip(texture, 0, 255, out=texture)
+    _close_mouth(texture, raster.inside())
     turned = raster.interpolate(topology.facing(placed))
     visible = smooth_step(turned, 0.15, 0.5) * (raster.inside() > 0)
     hidden, beardless = _covered(texture, turned, visible)
-    seen = blur(smooth_step(visible * (1 - hidden), 0.45, 0.95), TEXTURE_SIZE / 100)
+    seen = blur(smooth_step(visible * (1 - hidden), 0.45, 0.95), TEXTURE_SIZE / 100) * (raster.inside() > 0)
     return _View(np.log(texture + _LOG_OFFSET), seen, beardless)
+
+
+def _close_mouth(texture: Map, inside: Marks) -> None:
+    """Fill the line between the lips, which belongs to no triangle, from the lips. In place."""
+    height, width = inside.shape
+    mouth = slice(round(0.6 * height), round(0.8 * height)), slice(round(0.35 * width), round(0.65 * width))
+    lips = cast("Marks", cv2.erode(inside, np.ones((3, 3), np.uint8)))[mouth] > 0
+    texture[mouth][~lips] = fill_gaps(texture[mouth], lips.astype(np.float32))[~lips]
 
 
 def _covered(texture: Map, turned: Map, visible: Map) -> tuple[Map, Map]:
