@@ -151,7 +151,7 @@ class TestTone:
 
 class TestHair:
     def find(self, pixels, **about):
-        about.setdefault("beard_is_skin", False)
+        about.setdefault("of_source", False)
         return hair.find_covering(tone.to_lab(pixels), atlas.masks(128), straight(), **about)
 
     def test_plain_skin_is_bare(self):
@@ -179,8 +179,8 @@ class TestHair:
         pixels = unwrapped()
         pixels[86:] = np.where(atlas.masks(128).lips[86:, :, None] > 0.3, pixels[86:], (35, 40, 50))
         rim = (slice(100, 108), slice(44, 84))
-        assert self.find(pixels, beard_is_skin=True).hair[rim].mean() < 0.2
-        assert self.find(pixels, beard_is_skin=True).beard[rim].mean() > 0.7
+        assert self.find(pixels, of_source=True).hair[rim].mean() < 0.2
+        assert self.find(pixels, of_source=True).beard[rim].mean() > 0.7
 
 
 class TestOccluder:

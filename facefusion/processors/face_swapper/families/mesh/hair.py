@@ -19,8 +19,11 @@ _BEARDED = 0.25
 """Share of chin and upper lip that has to be dark in a bearded face."""
 
 _SAME_SKIN = np.array((6, 4, 4), np.float32)
-_BRIGHTER_COUNTS = np.float32(0.35)
+_BRIGHTER_COUNTS = 0.35
 """A highlight is no hair: what is brighter than the skin's median counts only this much."""
+
+_BRIGHTER_COUNTS_IN_SOURCE = 0.7
+"""In a source it may as well be an ear or the background, and nothing is lost by leaving it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +36,19 @@ class Covering:
     """Darker than skin below the nose: beard or deep shadow."""
 
 
-def find_covering(lab: Map, parts: Masks, facing: Map, *, beard_is_skin: bool) -> Covering:
+def find_covering(lab: Map, parts: Masks, facing: Map, *, of_source: bool) -> Covering:
     """Compare each place of an unwrapped face to the skin of its cheeks, nose and chin.
 
     Three signs speak for hair: a colour far from the skin's, a texture rougher than the skin's, and, deeper inside the
     face, a chromaticity that shaded skin does not have. The first two are looked for at the rim and on the upper
-    forehead only, the third grows inwards from there.
+    forehead only, never beside brows and lids; the third grows inwards from there.
 
     Args:
         lab: unwrapped face in Lab, n x n x 3.
         parts: the maps of that size.
         facing: how much the surface looks at the camera, n x n, 0 .. 1.
-        beard_is_skin: leave the rim below the mouth of a bearded face alone, so that the beard counts as part of it.
+        of_source: be stricter with bright places, and leave the rim below the mouth of a bearded face alone, so that
+            the beard counts as part of it.
     """
     size = lab.shape[0]
     core = (parts.skin > 0.9) & (parts.height > 0.42) & (parts.rim_distance > 0.1) & (facing > 0.4)
@@ -53,12 +57,13 @@ def find_covering(lab: Map, parts: Masks, facing: Map, *, beard_is_skin: bool) -
     reference, spread = _skin_colour(lab, parts, facing, core)
     error = lab - reference
     scale = np.clip(spread, _LAB_SPREAD_LOW, _LAB_SPREAD_HIGH) + _LAB_SPREAD_EXTRA
-    strangeness = _colour_distance(error, scale) + _roughness(lab[..., 0], core)
+    brighter = _BRIGHTER_COUNTS_IN_SOURCE if of_source else _BRIGHTER_COUNTS
+    strangeness = _colour_distance(error, scale, brighter) + _roughness(lab[..., 0], core)
     rim = np.maximum(1 - smooth_step(parts.rim_distance, 0.12, 0.2), 1 - smooth_step(parts.height, 0.25, 0.275))
-    rim *= (1 - parts.brows) * (parts.skin > 0.2)
+    rim *= (1 - parts.brows) * (1 - parts.lids) * (parts.skin > 0.2)
     low = smooth_step(parts.height, 0.52, 0.6) * (parts.skin > 0.2) * (error[..., 0] < 0)
     beard = smooth_step(blur(strangeness, size / 100), 1.6, 2.6) * low
-    if beard_is_skin and (beard * parts.beard_places).sum() > _BEARDED * parts.beard_places.sum():
+    if of_source and (beard * parts.beard_places).sum() > _BEARDED * parts.beard_places.sum():
         rim *= 1 - smooth_step(parts.height, 0.58, 0.66) * smooth_step(parts.rim_distance, 0.02, 0.05)
     at_rim = smooth_step(blur(strangeness, size / 128), 1.9, 3.1) * rim
     deeper = blur(_unlike_shaded_skin(lab, reference, error, parts) * (parts.skin > 0.35), size / 160)
@@ -85,8 +90,8 @@ def _skin_colour(
     return np.broadcast_to(middle, lab.shape), spread
 
 
-def _colour_distance(error: Map, scale: npt.NDArray[np.float32]) -> Map:
-    darker = np.where(error[..., 0] < 0, error[..., 0], _BRIGHTER_COUNTS * error[..., 0])
+def _colour_distance(error: Map, scale: npt.NDArray[np.float32], brighter: float) -> Map:
+    darker = np.where(error[..., 0] < 0, error[..., 0], np.float32(brighter) * error[..., 0])
     squared = np.square(darker / scale[0]) + np.square(error[..., 1] / scale[1]) + np.square(error[..., 2] / scale[2])
     distance: Map = np.sqrt(np.float32(0.8) * squared)
     return distance

@@ -19,7 +19,7 @@ from facefusion.processors.face_swapper.families.mesh import atlas
 from facefusion.processors.face_swapper.families.mesh.grain import split_grain
 from facefusion.processors.face_swapper.families.mesh.skin import TEXTURE_SIZE, Skin
 from facefusion.processors.face_swapper.families.mesh.tone import to_tone
-from facefusion.vision.filters import Map, resize, smooth_ramp, smooth_step, weighted_blur
+from facefusion.vision.filters import Map, blur, resize, smooth_ramp, smooth_step, weighted_blur
 
 FIELD = 48
 """Side of the maps that light is measured in."""
@@ -30,8 +30,14 @@ _WIDE = (0.17 * FIELD, 0.12 * FIELD)
 _NARROW = (0.06 * FIELD, 0.045 * FIELD)
 """The same at the rim of the face, where the result has to meet the target's own skin."""
 
-_BORDER = (0.0, 0.025)
-"""Distances from the border of what is known of a source within which detail fades in, in sides of the picture."""
+_BORDER = 0.012
+"""Distance from the border of what is known of a source within which detail fades in, in sides of the picture."""
+
+_SHADED = 0.06
+"""Distance from that border within which only fine detail counts: shading there would draw a line."""
+
+_SHADING = 0.027
+"""Width of the blur that tells shading from fine detail, in sides of the picture."""
 
 SMALLEST_TEXTURE = 64
 
@@ -92,7 +98,7 @@ def separate_detail(skin: Skin) -> Detail:
     limit = _COLOUR_LIMIT + _LIP_COLOUR * resize(atlas.masks(atlas.DETAIL).lips, Size(TEXTURE_SIZE, TEXTURE_SIZE))
     limit = limit[..., None]
     detail[..., 1:] = limit * np.tanh(detail[..., 1:] / limit)
-    detail *= resize(_well_known(skin.known), Size(TEXTURE_SIZE, TEXTURE_SIZE))[..., None]
+    detail = _faded(detail, skin.known)
     features, grain = split_grain(detail)
     return Detail(_halvings(np.dstack((features, grain))), resize(detail, small), float(mean[0]), weights)
 
@@ -164,14 +170,17 @@ def _rim() -> Map:
     return 1 - smooth_step(atlas.masks(FIELD).rim_distance, 0.015, 0.08)
 
 
-def _well_known(known: Map) -> Map:
-    """0 where a source is made up, rising to 1 well inside of what is known of it.
+def _faded(detail: Map, known: Map) -> Map:
+    """Detail without what the border of a photo's view does to it.
 
-    At the border, skin turns away from the camera or lies in the shadow of hair: shading that would draw a line.
+    There skin turns away from the camera or lies in the shadow of hair, which is neither detail nor the target's light.
     """
+    full = Size(detail.shape[1], detail.shape[0])
     shown = (known > 0.25).astype(np.uint8)
     distance = cast("Map", cv2.distanceTransform(shown, cv2.DIST_L2, 3)) * np.float32(1 / atlas.DETAIL)
-    return smooth_step(distance, *_BORDER)
+    shading = blur(detail, _SHADING * full.width) * (1 - resize(smooth_step(distance, 0, _SHADED), full))[..., None]
+    faded: Map = (detail - shading) * resize(smooth_step(distance, 0, _BORDER), full)[..., None]
+    return faded
 
 
 def _spread(values: Map, weights: Map, narrowly: Map) -> tuple[Map, Map]:

@@ -166,7 +166,7 @@ def _survey(picture: Picture, to_glance: Affine, mesh: Landmarks478, identity: M
     lab = to_lab(sample(glance, x, y))
     turned = raster.interpolate(topology.facing(placed))
     turned = np.clip(turned, 0, 1)
-    covering = find_covering(lab, atlas.masks(SURVEY), turned, beard_is_skin=False)
+    covering = find_covering(lab, atlas.masks(SURVEY), turned, of_source=False)
     bare = 1 - np.maximum(covering.hair, find_occluder(lab, atlas.masks(SURVEY), turned))
     small = Size(FIELD, FIELD)
     seen = resize(smooth_step(turned, 0.1, 0.4) * bare, small)

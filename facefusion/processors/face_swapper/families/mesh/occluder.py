@@ -11,7 +11,7 @@ from facefusion.processors.face_swapper.families.mesh.atlas import Masks
 from facefusion.processors.face_swapper.families.mesh.tone import lab_to_tone
 from facefusion.vision.filters import Map, blur, grow_within, smooth_ramp, smooth_step
 
-_PALE = (0.36, 0.53)
+_PALE = (0.62, 0.8)
 """Share of the skin's chroma that is missing: from here it may be, from there it is no skin."""
 
 _LEAST_CHROMA = 6.0
@@ -21,7 +21,7 @@ _LEAST_SIZE = 0.075
 """An occluder is at least this wide, in sides of the unwrapped face: highlights and teeth are smaller."""
 
 
-_MASKED = (0.3, 0.45)
+_MASKED = (0.25, 0.38)
 """Share of the lower face from which on all of it is taken to be covered, as by a mask with shades and folds."""
 
 

@@ -79,7 +79,7 @@ def _unwrap(picture: Picture, mesh: Landmarks478) -> _View:
     np.clip(texture, 0, 255, out=texture)
     _close_mouth(texture, raster.inside())
     turned = raster.interpolate(topology.facing(placed))
-    visible = smooth_step(turned, 0.15, 0.5) * (raster.inside() > 0)
+    visible = smooth_step(turned, 0.2, 0.55) * (raster.inside() > 0)
     hidden, beardless = _covered(texture, turned, visible)
     seen = blur(smooth_step(visible * (1 - hidden), 0.45, 0.95), TEXTURE_SIZE / 100) * (raster.inside() > 0)
     return _View(np.log(texture + _LOG_OFFSET), seen, beardless)
@@ -99,7 +99,7 @@ def _covered(texture: Map, turned: Map, visible: Map) -> tuple[Map, Map]:
     parts = atlas.masks(size)
     small = Size(size, size)
     lab = to_lab(resize(texture, small))
-    covering = find_covering(lab, parts, resize(np.clip(turned, 0, 1), small) * parts.inside, beard_is_skin=True)
+    covering = find_covering(lab, parts, resize(np.clip(turned, 0, 1), small) * parts.inside, of_source=True)
     # A side far darker than its mirror image lies under hair or in a hard shadow: the other side is used instead.
     light = blur(lab[..., 0], size / 45)
     other = resize(visible, small)[:, ::-1] * (1 - covering.hair[:, ::-1]) * parts.inside
