@@ -11,7 +11,7 @@ from facefusion.core.errors import FaceFusionError, FaceNotFoundError
 from facefusion.core.values import Face, Frame, Landmarks478, Picture
 from facefusion.processors.base import Source
 from facefusion.processors.face_swapper.families.mesh.identity import MeshIdentity, prepare_identity
-from facefusion.processors.face_swapper.families.mesh.observe import Observation, Track, observe
+from facefusion.processors.face_swapper.families.mesh.observe import Observation, Track, observe, warm_up
 from facefusion.processors.face_swapper.families.mesh.render import Strength, swap
 
 FORGET_AFTER = 5
@@ -45,6 +45,7 @@ class MeshFamily:
                 )
             photos.append((source.picture, source.face.mesh))
         self._identity = prepare_identity(photos)
+        warm_up()
 
     def observe(self, frame: Frame, face: Face) -> Observation:
         """Measure one face; tracks that carry a number are smoothed over time."""

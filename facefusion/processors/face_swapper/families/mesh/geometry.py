@@ -52,7 +52,7 @@ def proportion_shifts(source: Landmarks478, target: Landmarks478, strength: floa
     laid_over = transform_points(fit_similarity(source[rigid], target[rigid]), source[:count])
     difference = (laid_over - target[:count])[:, :2] * np.float32(strength)
     # Not numpy's product: its BLAS would wake threads of its own for this one, beside those of the pipeline.
-    shifts = cast("Shifts", cv2.gemm(_spread(), np.ascontiguousarray(difference), 1, _NOTHING, 0))
+    shifts = cast("Shifts", cv2.gemm(spread_of_shifts(), np.ascontiguousarray(difference), 1, _NOTHING, 0))
     longest = np.float32(LARGEST_SHIFT * eye_distance(target))
     lengths = np.hypot(shifts[:, 0], shifts[:, 1])[:, None]
     shifts *= np.minimum(1, longest / np.maximum(lengths, np.float32(1e-6)))
@@ -85,7 +85,7 @@ def eye_openings(mesh: Landmarks478) -> tuple[float, float]:
 
 
 @cache
-def _spread() -> npt.NDArray[np.float32]:
+def spread_of_shifts() -> npt.NDArray[np.float32]:
     """The linear part of :func:`proportion_shifts` as one matrix (468 x 468).
 
     Features are averaged, the outline is set to nothing, and all other vertices are averaged with their neighbours

@@ -33,7 +33,7 @@ _NARROW = (0.06 * FIELD, 0.045 * FIELD)
 _BORDER = 0.012
 """Distance from the border of what is known of a source within which detail fades in, in sides of the picture."""
 
-_SHADED = 0.06
+_SHADED = 0.04
 """Distance from that border within which only fine detail counts: shading there would draw a line."""
 
 _SHADING = 0.027

@@ -17,6 +17,7 @@ from facefusion.processors.face_swapper.families.mesh.geometry import (
     mouth_gap,
     mouth_state,
     proportion_shifts,
+    spread_of_shifts,
 )
 from facefusion.processors.face_swapper.families.mesh.hair import find_covering
 from facefusion.processors.face_swapper.families.mesh.identity import MeshIdentity
@@ -144,6 +145,14 @@ def observe(
         ),
         track,
     )
+
+
+def warm_up() -> None:
+    """Compute what never changes, so that the first frame takes no longer than others."""
+    atlas.raster(SURVEY)
+    for size in (atlas.DETAIL, SURVEY, FIELD):
+        atlas.masks(size)
+    spread_of_shifts()
 
 
 def _closed(mesh: Landmarks478) -> tuple[float, float]:

@@ -79,7 +79,7 @@ def _unwrap(picture: Picture, mesh: Landmarks478) -> _View:
     np.clip(texture, 0, 255, out=texture)
     _close_mouth(texture, raster.inside())
     turned = raster.interpolate(topology.facing(placed))
-    visible = smooth_step(turned, 0.2, 0.55) * (raster.inside() > 0)
+    visible = smooth_step(turned, 0.15, 0.5) * (raster.inside() > 0)
     hidden, beardless = _covered(texture, turned, visible)
     seen = blur(smooth_step(visible * (1 - hidden), 0.45, 0.95), TEXTURE_SIZE / 100) * (raster.inside() > 0)
     return _View(np.log(texture + _LOG_OFFSET), seen, beardless)
