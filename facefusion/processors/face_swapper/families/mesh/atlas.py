@@ -49,6 +49,8 @@ class Masks:
     """Cheek folds and chin without the lips, soft."""
     beard_places: Map
     """Chin and upper lip, where every beard shows."""
+    ears: Map
+    """In front of the ears, where a mesh that lies a little wide takes them for cheek."""
     creases: Map
     """Nostrils, lip line and lids: small shadows that are part of the face."""
     edge: Map
@@ -97,6 +99,7 @@ def _paint() -> Masks:
         lips=_frozen(_soft(lips, 3)),
         around_mouth=_frozen(around_mouth),
         beard_places=_frozen(_soft(np.maximum(_hull(topology.CHIN, 0), _hull(topology.UPPER_LIP_SKIN, 0)), 1)),
+        ears=_frozen(_soft(np.maximum(_hull(topology.LEFT_EAR_SIDE, 0), _hull(topology.RIGHT_EAR_SIDE, 0)), 3)),
         creases=_frozen(_soft(creases, 1.5)),
         edge=_frozen(smooth_step(distance, 0.012, 0.085) * smooth_step(height, 0.115, 0.2)),
     )

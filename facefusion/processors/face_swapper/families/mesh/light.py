@@ -33,7 +33,7 @@ _NARROW = (0.06 * FIELD, 0.045 * FIELD)
 _BORDER = 0.012
 """Distance from the border of what is known of a source within which detail fades in, in sides of the picture."""
 
-_SHADED = 0.04
+_SHADED = 0.03
 """Distance from that border within which only fine detail counts: shading there would draw a line."""
 
 _SHADING = 0.027
@@ -45,11 +45,10 @@ _COLOUR_LIMIT = np.float32(12)
 _LIP_COLOUR = np.float32(18)
 _COLOUR_GAIN = (0.6, 1.2)
 _GAIN_LIMIT = (0.45, 2.0)
+_EXPOSURE_GAIN = (0.6, 1.25)
+"""Limits of the gain of L, over the ratio of the exposures."""
 _BLACK = (1.0, 10.0)
 """A target darker than the first has no visible detail, one lighter than the second all of it."""
-
-_MEASURED = 0.8
-"""Share of the measured contrast in the gain; the rest is what exposure alone would ask for."""
 
 Gain = npt.NDArray[np.float32]
 """Shape (3,): factors for L, a' and b'."""
@@ -141,16 +140,18 @@ def _gain(
         upper = np.ones_like(upper)
     spread = np.median(np.abs(target[upper]), axis=0) + np.float32(7e-4)
     ratio = (spread / (np.median(np.abs(source[upper]), axis=0) + np.float32(7e-4))).tolist()
-    measured = np.array(
+    gain = np.array(
         [
-            min(max(ratio[0], 0.6 * exposure, _GAIN_LIMIT[0]), 1.25 * exposure, _GAIN_LIMIT[1]),
+            min(
+                max(ratio[0], _EXPOSURE_GAIN[0] * exposure, _GAIN_LIMIT[0]),
+                _EXPOSURE_GAIN[1] * exposure,
+                _GAIN_LIMIT[1],
+            ),
             min(max(ratio[1], _COLOUR_GAIN[0]), _COLOUR_GAIN[1]),
             min(max(ratio[2], _COLOUR_GAIN[0]), _COLOUR_GAIN[1]),
         ],
         np.float32,
     )
-    expected = np.array([min(exposure, 2), 1, 1], np.float32)
-    gain = np.float32(_MEASURED) * measured + np.float32(1 - _MEASURED) * expected
     gain *= smooth_ramp(float(mean[0]), *_BLACK)
     chroma = float(np.hypot(mean[1], mean[2]))
     gain[1:] *= smooth_ramp(chroma, 1.5, 6)

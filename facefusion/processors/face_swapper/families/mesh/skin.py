@@ -26,6 +26,9 @@ LARGEST_CROP = 800
 _LOG_OFFSET = np.float32(4)
 """Added before taking logarithms, so that noise in the dark does not count."""
 
+_EAR_CAUTION = 0.15
+"""By how much more skin in front of the ears has to face the camera to be believed."""
+
 _LIGHT_SPREAD = 0.08
 """Width of the blur that separates light from detail, in texture sides."""
 
@@ -79,7 +82,8 @@ def _unwrap(picture: Picture, mesh: Landmarks478) -> _View:
     np.clip(texture, 0, 255, out=texture)
     _close_mouth(texture, raster.inside())
     turned = raster.interpolate(topology.facing(placed))
-    visible = smooth_step(turned, 0.15, 0.5) * (raster.inside() > 0)
+    stricter = np.float32(_EAR_CAUTION) * resize(atlas.masks(atlas.DETAIL).ears, Size(TEXTURE_SIZE, TEXTURE_SIZE))
+    visible = smooth_step(turned - stricter, 0.15, 0.5) * (raster.inside() > 0)
     hidden, beardless = _covered(texture, turned, visible)
     seen = blur(smooth_step(visible * (1 - hidden), 0.45, 0.95), TEXTURE_SIZE / 100) * (raster.inside() > 0)
     return _View(np.log(texture + _LOG_OFFSET), seen, beardless)

@@ -38,6 +38,9 @@ MOUTH_SURROUNDINGS = (205, 425, 50, 280, 212, 432, 202, 422, 200, 2, 164, 36, 26
 CHIN = (83, 313, 201, 421, 208, 428, 199, 175)
 UPPER_LIP_SKIN = (164, 167, 393, 165, 391, 92, 322)
 """Where a moustache grows."""
+LEFT_EAR_SIDE = (127, 93, 132, 215, 192, 111, 143)
+RIGHT_EAR_SIDE = (356, 323, 361, 435, 416, 340, 372)
+"""Where the mesh ends in front of the ears."""
 NOSE_TIP = (1, 4, 5)
 
 RIGID = (
