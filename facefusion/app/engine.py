@@ -60,17 +60,20 @@ class Engine:
 
         return run_step(snapshot, self._open_sessions(), events, stop)
 
-    def fetch_models(self, snapshot: Snapshot, events: EventSink, names: Sequence[str] | None) -> list[str]:
+    def fetch_models(
+        self, snapshot: Snapshot, events: EventSink, stop: StopToken, names: Sequence[str] | None
+    ) -> list[str]:
         """Fetch and verify models, all embedded ones where no names are given, and return their names.
 
         Raises:
             ModelError: a name is unknown, or a model cannot be fetched.
+            Stopped: ``stop`` was requested.
         """
         from facefusion.app.models import open_store  # noqa: PLC0415 - see the module's docstring
 
         catalogue = Catalogue.load()
         cards = [catalogue.card(name) for name in names] if names else list(catalogue.embedded())
-        open_store(snapshot, events).ensure_all(cards)
+        open_store(snapshot, events, stop).ensure_all(cards)
         return [card.name for card in cards]
 
     def release_models(self) -> None:

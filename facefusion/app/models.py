@@ -8,10 +8,12 @@ from typing import TypeAlias
 from facefusion.app.paths import model_folders
 from facefusion.catalogue.card import ModelCard
 from facefusion.catalogue.catalogue import Catalogue
+from facefusion.catalogue.fetch import Fetcher
 from facefusion.catalogue.store import ModelStore
 from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.graph import GraphRunner
+from facefusion.core.stop import StopToken
 from facefusion.inference.pool import InferencePool
 from facefusion.inference.runner import PooledGraph
 from facefusion.inference.session import ModelFile
@@ -24,9 +26,10 @@ CODE_ONLY = "code"
 """What a report names as the provider of a model without a graph."""
 
 
-def open_store(snapshot: Snapshot, events: EventSink) -> ModelStore:
-    """The model files of this machine."""
-    return ModelStore(Catalogue.load(), model_folders(snapshot.get(PathsSettings).models_path), events)
+def open_store(snapshot: Snapshot, events: EventSink, stop: StopToken) -> ModelStore:
+    """The model files of this machine; ``stop`` ends fetching."""
+    folders = model_folders(snapshot.get(PathsSettings).models_path)
+    return ModelStore(Catalogue.load(), folders, events, Fetcher(folders[0], events, stop))
 
 
 class Models:

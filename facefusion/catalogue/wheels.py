@@ -16,6 +16,7 @@ from typing import TypeAlias
 from facefusion.catalogue.card import Part, Wheel
 from facefusion.catalogue.source import SourceError, Transfer
 from facefusion.catalogue.verify import sha256_of
+from facefusion.core.stop import StopToken
 from facefusion.observability.events import EventSink
 
 Pip: TypeAlias = Callable[[Sequence[str], Path, Callable[[], None]], tuple[int, str]]
@@ -60,23 +61,25 @@ def run_pip(arguments: Sequence[str], scratch: Path, meanwhile: Callable[[], Non
     return process.returncode, log.read_text(encoding="utf-8", errors="replace")
 
 
-def download_wheel(wheel: Wheel, scratch: Path, events: EventSink, pip: Pip = run_pip) -> Path:
+def download_wheel(wheel: Wheel, scratch: Path, events: EventSink, stop: StopToken, pip: Pip = run_pip) -> Path:
     """Download a wheel below ``scratch`` and verify it.
 
     Raises:
         SourceError: pip cannot get it, or it is not the pinned one.
         OSError: the disk is full.
+        Stopped: a stop was asked for.
     """
     folder = scratch / wheel.name
     working = folder / "pip"
     working.mkdir(parents=True, exist_ok=True)
     arguments = ["download", "--no-deps", "--no-input", "--only-binary", ":all:", *_TAGS]
-    with Transfer(f"Fetching {wheel.requirement}", wheel.bytes, events) as transfer:
+    with Transfer(f"Fetching {wheel.requirement}", wheel.bytes, events, stop) as transfer:
         status, output = pip(
             [*arguments, "--dest", str(folder), wheel.requirement],
             working,
             lambda: transfer.at(_largest(folder)),
         )
+        stop.check()  # the signal may have reached pip too, which then failed for no other reason
         found = sorted(folder.glob("*.whl"))
         if status != 0 or not found:
             raise _failure(output)

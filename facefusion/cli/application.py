@@ -28,8 +28,15 @@ class Application(Protocol):
             Stopped: ``stop`` was requested; no output was left behind.
         """
 
-    def fetch_models(self, snapshot: Snapshot, events: EventSink, names: Sequence[str] | None) -> list[str]:
-        """Fetch and verify models, all embedded ones where no names are given, and return the names fetched."""
+    def fetch_models(
+        self, snapshot: Snapshot, events: EventSink, stop: StopToken, names: Sequence[str] | None
+    ) -> list[str]:
+        """Fetch and verify models, all embedded ones where no names are given, and return the names fetched.
+
+        Raises:
+            FaceFusionError: one cannot be fetched.
+            Stopped: ``stop`` was requested; the models fetched before are in place.
+        """
 
     def release_models(self) -> None:
         """Unload every model and forget what was kept from one step to the next."""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 from facefusion.core.errors import Stopped
+
+POLL_SECONDS = 0.1
+"""How often whoever waits looks whether a stop was asked for."""
 
 
 class StopToken:
@@ -40,3 +45,15 @@ class StopToken:
         """
         if self._requested:
             raise Stopped(self._reason)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, no longer than until a stop is asked for.
+
+        Raises:
+            Stopped: a stop was asked for.
+        """
+        end = time.monotonic() + seconds
+        self.check()
+        while (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, POLL_SECONDS))
+            self.check()

@@ -18,7 +18,7 @@ import psutil
 from facefusion.core.errors import OutputError
 
 PART = re.compile(r"\.facefusion-(?P<host>[0-9a-f]{8})-(?P<pid>[0-9]+)-(?P<run>[0-9a-f]{8})-[0-9]+\.part")
-"""Name of an unfinished file; it says who writes it, so that the rest of a killed run can be told from work going on."""
+"""Name of an unfinished file. It says who writes it: what a killed run left can be told from work going on."""
 
 FOREIGN_AGE = 24 * 60 * 60
 """Seconds without a change after which another machine's unfinished file counts as left behind."""

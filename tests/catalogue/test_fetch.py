@@ -12,6 +12,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import filelock
 import psutil
 import pytest
 
@@ -19,7 +20,9 @@ from facefusion.catalogue import wheels
 from facefusion.catalogue.card import Wheel
 from facefusion.catalogue.fetch import Fetcher
 from facefusion.catalogue.source import SourceError
-from facefusion.core.errors import ModelError
+from facefusion.core.errors import ModelError, Stopped
+from facefusion.core.stop import StopToken
+from facefusion.observability.events import Event, StageProgress
 from tests.catalogue.toys import GRAPH, MEMBER, WHEEL, Ears, Pip, Server, graph_file, sha256, wheel_of
 
 
@@ -258,3 +261,54 @@ def test_stopping_ends_pip_too(tmp_path):
         wheels.run_pip(["download", "toy-models==1.0", "--no-index"], tmp_path, stop)
 
     assert psutil.Process().children() == []
+
+
+def test_a_stop_while_pip_works_ends_the_fetch_and_leaves_nothing(tmp_path):
+    stop = StopToken()
+    pip = Pip(on_call=lambda: stop.request("Ctrl-C"))
+
+    with pytest.raises(Stopped, match=r"^Ctrl-C$"):
+        Fetcher(tmp_path, Ears(), stop, pip=pip, download=refuse).fetch([graph_file(urls=["http://a.example/"])])
+
+    assert left_behind(tmp_path) == set()
+
+
+def test_pip_that_fails_of_the_same_signal_is_not_taken_for_a_source_that_cannot_deliver(tmp_path):
+    stop = StopToken()
+
+    def interrupted(*_arguments: object) -> tuple[int, str]:
+        stop.request("Ctrl-C")
+        return 1, "ERROR: Operation cancelled by user"
+
+    ears = Ears()
+    with pytest.raises(Stopped):
+        Fetcher(tmp_path, ears, stop, pip=interrupted, download=refuse).fetch([graph_file()])
+    assert ears.notices == []
+
+
+def test_a_stop_ends_the_wait_for_another_process(tmp_path):
+    stop = StopToken()
+
+    class Impatient(Ears):
+        def emit(self, event: Event) -> None:
+            stop.request("Ctrl-C")
+
+    with filelock.FileLock(tmp_path / ".fetch.lock"), pytest.raises(Stopped):
+        Fetcher(tmp_path, Impatient(), stop, pip=Pip()).fetch([graph_file()])
+    Fetcher(tmp_path, Ears(), pip=Pip()).fetch([graph_file()])  # the lock is free again
+
+
+def test_a_stop_ends_a_download_and_the_pauses_between_attempts(tmp_path):
+    stop = StopToken()
+
+    class Impatient(Ears):
+        def emit(self, event: Event) -> None:
+            if isinstance(event, StageProgress):
+                stop.request("Ctrl-C")
+
+    with Server(GRAPH, cut=[70_000, None]) as server, pytest.raises(Stopped):
+        graph = graph_file(wheel=None, urls=[server.url])
+        Fetcher(tmp_path, Impatient(), stop).fetch([graph])
+    assert len(server.asked) == 1
+    (rest,) = left_behind(tmp_path)
+    assert (tmp_path / rest).read_bytes() == GRAPH[: (tmp_path / rest).stat().st_size]

@@ -54,8 +54,11 @@ class FakeApplication:
         Path(output).write_bytes(b"result")
         return dataclasses.replace(self.report, output=str(output))
 
-    def fetch_models(self, snapshot: Snapshot, events: EventSink, names: Sequence[str] | None) -> list[str]:
+    def fetch_models(
+        self, snapshot: Snapshot, events: EventSink, stop: StopToken, names: Sequence[str] | None
+    ) -> list[str]:
         self.asked.append(names)
+        self.before_report(events, stop)
         return list(names or ("yunet", "mesh"))
 
     def release_models(self) -> None:

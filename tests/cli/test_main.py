@@ -272,6 +272,12 @@ def test_force_download_passes_names_and_lists_what_was_fetched(call):
     assert application.asked == [None, ("sface",)]
 
 
+def test_a_stop_while_models_are_fetched_never_reports_success(call):
+    application = FakeApplication()
+    application.before_report = lambda events, stop: stop.request("Ctrl-C")
+    assert call("force-download", application=application) == (4, "", "Stopped by Ctrl-C; no output was written.\n")
+
+
 def test_config_shows_values_with_their_origin(call, monkeypatch):
     monkeypatch.setenv("FACEFUSION_FACE_DETECTOR_SCORE", "0.7")
     Path("facefusion.ini").write_text("[processors]\nprocessors = face_enhancer\n", encoding="utf-8")

@@ -34,7 +34,7 @@ def test_two_writers_of_one_output_do_not_meet(tmp_path):
     assert (tmp_path / "a.mp4").read_bytes() == b"first"
     move_into_place(second, tmp_path / "a.mp4")
     assert (tmp_path / "a.mp4").read_bytes() == b"second"
-    assert os.listdir(tmp_path) == ["a.mp4"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a.mp4"]
 
 
 def test_a_part_that_is_being_written_stays(tmp_path):
@@ -51,7 +51,7 @@ def test_what_a_killed_run_left_goes(tmp_path, dead):
     (tmp_path / left_by(os.getpid(), run="f" * 8)).write_bytes(b"")
     (tmp_path / ".facefusion-notes.part").write_bytes(b"")
     part_path(tmp_path / "a.mp4")
-    assert os.listdir(tmp_path) == [".facefusion-notes.part"]
+    assert [path.name for path in tmp_path.iterdir()] == [".facefusion-notes.part"]
 
 
 def test_another_machines_part_stays_for_a_day(tmp_path, dead):
