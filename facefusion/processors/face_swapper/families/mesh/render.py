@@ -32,6 +32,8 @@ class Strength:
     """Its proportions."""
     lips: float
     """Its lips, even where their expression differs from the target's."""
+    folds: float
+    """The folds around its mouth, even where the expression differs: a smile's do not suit a speaking mouth."""
     eyes: float
     """Its gaze."""
 
@@ -40,11 +42,11 @@ class Strength:
         """From the option's 0 .. 1, linear on both sides of 0.5.
 
         0 leaves the target's proportions; 0.5 takes seven tenths of the source's and keeps the target's gaze and, in
-        a foreign expression, a quarter of its lips; 1 takes all of the source's proportions and lips, and half of
-        its gaze.
+        a foreign expression, a quarter of its lips, while the source's folds fade by three tenths; 1 takes all of the
+        source's proportions, lips and folds, and half of its gaze.
         """
         low, high = min(weight / 0.5, 1), max(weight / 0.5 - 1, 0)
-        return cls(shape=0.7 * low + 0.3 * high, lips=0.75 + 0.25 * high, eyes=0.5 * high)
+        return cls(shape=0.7 * low + 0.3 * high, lips=0.75 + 0.25 * high, folds=0.7 + 0.3 * high, eyes=0.5 * high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ def _shade(maps: _Maps, identity: MeshIdentity, seen: Observation, strength: Str
     mixing[:, :3] = np.diag(seen.light.gain)
     mixing[0, 3] = seen.light.gain[0] * seen.finish.grain
     tone = cast("Map", cv2.transform(_look_up(detail.levels[level], maps), mixing))
-    foreign = seen.mismatch * (1 - strength.lips)
+    foreign = seen.mismatch * (1 - strength.folds)
     if foreign > 0.02:
         kept = 1 - np.float32(foreign) * _look_up_smooth(atlas.masks(atlas.DETAIL).around_mouth, maps)
         tone *= cast("Map", cv2.merge((kept, kept, kept)))
