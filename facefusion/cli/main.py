@@ -13,7 +13,7 @@ from facefusion.cli.command import Context
 from facefusion.cli.exit import conclude
 from facefusion.cli.parser import HelpRequested, Invocation, parse_command, split_command
 from facefusion.cli.signals import stop_on_signals
-from facefusion.cli.streams import Output
+from facefusion.cli.streams import Output, claim_standard_descriptors
 from facefusion.config.schema import Schema
 from facefusion.config.settings import MiscSettings
 from facefusion.config.sources import merge
@@ -32,6 +32,7 @@ def main(words: Sequence[str] | None = None, application: Application | None = N
         words: the arguments behind the program's name; those of the process where none are given.
         application: the program behind the commands; the real one where none is given.
     """
+    claim_standard_descriptors()
     terminal = Terminal(sys.stderr)
     output = Output(sys.stdout)
     stop = StopToken()

@@ -13,6 +13,8 @@ from types import FrameType
 from facefusion.core.stop import StopToken
 
 REASONS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "a request to end (SIGTERM)"}
+if sys.platform != "win32":
+    REASONS[signal.SIGHUP] = "the end of its terminal (SIGHUP)"
 
 
 @contextlib.contextmanager
@@ -32,7 +34,9 @@ def stop_on_signals(stop: StopToken) -> Iterator[None]:
         stop.request(REASONS[signal.Signals(number)])
         _say("\nStopping; once more to end at once.\n")
 
-    before = {number: signal.signal(number, handle) for number in REASONS}
+    # A run under nohup is to outlive its terminal.
+    heard = [number for number in REASONS if number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, handle) for number in heard}
     try:
         yield
     finally:

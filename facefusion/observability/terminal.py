@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from typing import TYPE_CHECKING, Never, TextIO
@@ -17,10 +18,11 @@ FALLBACK_SIZE = os.terminal_size((80, 24))
 class Terminal:
     """Writes whole lines to a stream, above the progress bar if one is shown. Thread-safe.
 
-    A reader that went away (a closed pipe) never stops the work: what is written after that is lost.
+    A stream that is closed, full or read by nobody never stops the work: what is written to it is lost.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO | None) -> None:
+        """Write to ``stream``; none where the process was started without one."""
         self._stream = stream
         self._lock = threading.RLock()
         self._bar: tqdm[Never] | None = None
@@ -28,10 +30,12 @@ class Terminal:
     @property
     def is_interactive(self) -> bool:
         """Whether a person looks at it, so that a bar can be redrawn in place."""
-        return self._stream.isatty()
+        return self._stream is not None and self._stream.isatty()
 
     def line(self, text: str) -> None:
         """Write one line, or several."""
+        if self._stream is None:
+            return
         with self._lock:
             try:
                 if self._bar is not None:
@@ -40,7 +44,7 @@ class Terminal:
                 self._stream.flush()
                 if self._bar is not None:
                     self._bar.refresh()
-            except (BrokenPipeError, ValueError):
+            except (OSError, ValueError):
                 self._bar = None
 
     def open_bar(self, label: str, total: int | None, unit: str) -> None:
@@ -64,19 +68,19 @@ class Terminal:
 
     def advance_bar(self, amount: int) -> None:
         """Move the bar by ``amount``."""
-        with self._lock:
+        with self._lock, contextlib.suppress(OSError, ValueError):
             if self._bar is not None:
                 self._bar.update(amount)
 
     def close_bar(self) -> None:
         """Leave the bar as it stands and go on below it."""
-        with self._lock:
-            if self._bar is not None:
-                self._bar.close()
-                self._bar = None
+        with self._lock, contextlib.suppress(OSError, ValueError):
+            bar, self._bar = self._bar, None
+            if bar is not None:
+                bar.close()
 
     def _has_size(self) -> bool:
         try:
-            return min(os.get_terminal_size(self._stream.fileno())) > 0
+            return self._stream is not None and min(os.get_terminal_size(self._stream.fileno())) > 0
         except (OSError, ValueError):
             return False

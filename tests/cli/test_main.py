@@ -251,6 +251,18 @@ def test_ctrl_c_and_sigterm_ask_for_a_stop_and_handlers_are_put_back(call):
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize(("nohup", "code"), [(False, 4), (True, 0)])
+def test_the_end_of_its_terminal_stops_a_run_unless_it_is_to_go_on(call, nohup, code):
+    application = FakeApplication()
+    application.before_report = lambda events, stop: signal.raise_signal(signal.SIGHUP)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if nohup else signal.SIG_DFL)
+    try:
+        assert call("run", *REQUEST, "--log-level", "warn", application=application)[0] == code
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_notices_are_said_once(call):
     application = FakeApplication()
 
