@@ -33,7 +33,7 @@ from facefusion.processors.face_swapper.families.mesh.tone import lab_to_tone, t
 from facefusion.vision.filters import Map, Marks, quantise, resize, sample, smooth_ramp, smooth_step
 from facefusion.vision.geometry import transform_mesh
 
-CROP_SIZES = (96, 128, 192, 256, 384, 448)
+CROP_SIZES = (96, 128, 192, 256, 384)
 """Sides of the crop that is worked on: the smallest that is hardly coarser than the frame, or the largest.
 
 The largest is what keeps a face that fills a 4K frame within one and a half times the work of one that fills 720p; it
