@@ -8,6 +8,7 @@ from dataclasses import replace
 from facefusion.catalogue.card import ModelCard
 from facefusion.config.state import Snapshot
 from facefusion.core.graph import GraphRunner
+from facefusion.core.values import Size
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.detect.families import FACE_DETECTORS
 from facefusion.faces.detect.search import FaceSearch
@@ -39,7 +40,7 @@ def build_analyser(
     detector, landmarker, recogniser = (cards[kind] for kind in ("face_detector", "face_landmarker", "face_recognizer"))
     search = FaceSearch(
         FACE_DETECTORS[detector.family](detector, runner(detector)),
-        detection.limit,
+        Size(*detection.limit),
         detection.face_detector_score,
         detection.margin,
     )

@@ -13,6 +13,7 @@ from facefusion.app.models import Models, Runners, open_store
 from facefusion.app.resources import Resources
 from facefusion.app.sessions import Sessions
 from facefusion.app.subject import Subject, face_finder
+from facefusion.config.request import check_output_kind
 from facefusion.config.settings import MiscSettings, PathsSettings, ProcessorsSettings
 from facefusion.config.state import Snapshot
 from facefusion.content.analyse import ContentAnalyser
@@ -25,6 +26,8 @@ from facefusion.core.stop import StopToken
 from facefusion.core.values import Face, Frame
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.sources import find_source_faces
+from facefusion.media.codecs import check_encoder
+from facefusion.media.container import container_of
 from facefusion.media.encoder import EncoderSettings
 from facefusion.media.image import read_image
 from facefusion.media.settings import OutputSettings, TrimSettings
@@ -81,6 +84,7 @@ class _Step:
         target, output = self._required()
         photos = self._photos()
         subject = Subject.open(target)
+        self._check_output(subject, output)
         self._tell(subject.info.notices)
         models = Models(open_store(self._snapshot, self._events, self._stop), self._model_choices(), self._events)
         self._stop.check()
@@ -117,6 +121,18 @@ class _Step:
         if target is None or output is None:
             raise UsageError("a step needs a target and an output", "Give --target-path and --output-path.")
         return target, output
+
+    def _check_output(self, subject: Subject, output: Path) -> None:
+        """Refuse what cannot be written before models are fetched.
+
+        Raises:
+            UsageError: the output's extension does not fit the target.
+            SetupError: the video encoder cannot be had here.
+        """
+        check_output_kind(subject.info.path, output, subject.info.kind)
+        if subject.still is None:
+            wanted = self._snapshot.get(OutputSettings).output_video_encoder
+            check_encoder(container_of(output).encoder_for(wanted))
 
     def _needs_faces(self) -> bool:
         return any(chosen.kind.needs_faces or chosen.kind.needs_sources for chosen in self._chosen)
@@ -175,7 +191,7 @@ class _Step:
     def _finder(self, subject: Subject, analyser: FaceAnalyser | None) -> FaceFinder:
         if analyser is None:
             return _no_faces
-        first = self._snapshot.get(TrimSettings).trim_frame_start or 0
+        first = self._snapshot.get(TrimSettings).bounds[0] or 0
         return face_finder(subject, self._snapshot, analyser, first, self._events)
 
     def _build(
@@ -207,13 +223,12 @@ class _Step:
                 events=self._events,
                 stop=self._stop,
             )
-        trim = self._snapshot.get(TrimSettings)
         plan = VideoPlan(
             output=output,
             encoder=EncoderSettings(
                 settings.output_video_encoder, settings.output_video_quality, settings.output_video_preset
             ),
-            trim=Trim(trim.trim_frame_start, trim.trim_frame_end),
+            trim=Trim(*self._snapshot.get(TrimSettings).bounds),
             window=window,
             decoder_threads=resources.decoder_threads,
         )

@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from facefusion.config.settings import PathsSettings
-from facefusion.core.errors import InputError, OutputError, UsageError
+from facefusion.core.errors import FaceFusionError, InputError, OutputError, UsageError
 from facefusion.core.formats import EXTENSIONS, MediaKind, kind_of
 
 
 def checked_output(paths: PathsSettings) -> Path:
     """The file to write, with every file of the request checked.
 
-    A folder as output means a file of the target's name in it. The extension of the output may differ from the
-    target's as long as both are images, or both videos.
+    A folder as output means a file of the target's name in it. Whether the output's extension fits what the target
+    holds is known when the target was opened: see :func:`check_output_kind`.
 
     Raises:
-        UsageError: target or output is not given, they are the same file, or the extension does not fit.
+        UsageError: target or output is not given, they are the same file, or the extension names no format.
         InputError: a source or the target is not there or no file.
-        OutputError: the output's folder is not there or cannot be written to.
+        OutputError: the output's folder is not there or cannot be written to, or something else than a file is there.
     """
     target, output = _required(paths)
     for source in paths.source_paths:
         _check_input("source", source, "--source-paths")
     _check_input("target", target, "--target-path")
-    if output.is_dir():
-        output = output / target.name
-    _check_folder(output)
+    with _system_errors(OutputError, f"output {output}", "--output-path"):
+        if output.is_dir():
+            output = output / target.name
+        _check_folder(output)
     _check_extension(target, output)
     for name, path in (("target", target), *(("source", source) for source in paths.source_paths)):
         if output.exists() and output.samefile(path):
@@ -35,6 +38,30 @@ def checked_output(paths: PathsSettings) -> Path:
                 f"output {output} is the {name} itself", "It would be overwritten; choose another --output-path."
             )
     return output
+
+
+def check_output_kind(target: Path, output: Path, kind: MediaKind) -> None:
+    """Make sure that the output's extension names a format for what the target really holds.
+
+    The extension of the output may differ from the target's as long as both are images, or both videos.
+
+    Raises:
+        UsageError: it does not.
+    """
+    if kind_of(output) is not kind:
+        raise UsageError(
+            f"output {output}: {_extension(output)} does not name a format for the {kind.value} {target}",
+            f"Use one of {', '.join(EXTENSIONS[kind])}.",
+        )
+
+
+@contextmanager
+def _system_errors(kind: type[FaceFusionError], subject: str, flag: str) -> Iterator[None]:
+    """Name the file on which the system refuses even to look (a name too long, a disk that fails)."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{subject}: {error.strerror}", f"Check the path given with {flag}.") from error
 
 
 def _required(paths: PathsSettings) -> tuple[Path, Path]:
@@ -46,10 +73,13 @@ def _required(paths: PathsSettings) -> tuple[Path, Path]:
 
 
 def _check_input(name: str, path: Path, flag: str) -> None:
-    if path.is_dir():
-        raise InputError(f"{name} {path} is a folder", f"Name one file with {flag}.")
-    if not path.exists():
-        raise InputError(f"{name} {path}: there is no such file", f"Check the path given with {flag}.")
+    with _system_errors(InputError, f"{name} {path}", flag):
+        if path.is_dir():
+            raise InputError(f"{name} {path} is a folder", f"Name one file with {flag}.")
+        if not path.exists():
+            raise InputError(f"{name} {path}: there is no such file", f"Check the path given with {flag}.")
+        if not path.is_file():
+            raise InputError(f"{name} {path} is a pipe or a device", f"Name a file on a disk with {flag}.")
     if not os.access(path, os.R_OK):
         raise InputError(f"{name} {path} may not be read", "Change its permissions.")
 
@@ -63,16 +93,23 @@ def _check_folder(output: Path) -> None:
         )
     if not os.access(folder, os.W_OK):
         raise OutputError(f"output {output}: the folder {folder} may not be written to", "Change its permissions.")
+    if output.exists() and not output.is_file():
+        raise OutputError(f"output {output} is there and is no file", "Choose another --output-path.")
 
 
 def _check_extension(target: Path, output: Path) -> None:
     wanted = kind_of(target)
     if wanted is MediaKind.AUDIO:
         raise InputError(f"target {target} is an audio file", "Name an image or a video with --target-path.")
-    kinds = (MediaKind.IMAGE, MediaKind.VIDEO) if wanted is None else (wanted,)
-    if kind_of(output) in kinds:
+    if kind_of(output) in (MediaKind.IMAGE, MediaKind.VIDEO):
         return
+    kinds = (MediaKind.IMAGE, MediaKind.VIDEO) if wanted is None else (wanted,)
     allowed = ", ".join(extension for kind in kinds for extension in EXTENSIONS[kind])
     noun = " or ".join(kind.value for kind in kinds)
-    extension = f"the extension {output.suffix}" if output.suffix else "a name without extension"
-    raise UsageError(f"output {output}: {extension} does not name a format for the {noun}", f"Use one of {allowed}.")
+    raise UsageError(
+        f"output {output}: {_extension(output)} does not name a format for the {noun}", f"Use one of {allowed}."
+    )
+
+
+def _extension(path: Path) -> str:
+    return f"the extension {path.suffix}" if path.suffix else "a name without extension"

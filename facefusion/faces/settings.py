@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from facefusion.catalogue.names import AUTO, model_choices
 from facefusion.config.option import option, settings_group
-from facefusion.core.values import Size
 
 ORDERS = (
     "left-right",
@@ -46,10 +45,10 @@ class FaceDetectorSettings:
     face_detector_score: float = option(0.5, "what a face must score to be found", minimum=0.0, maximum=1.0)
 
     @property
-    def limit(self) -> Size:
-        """The size as numbers."""
+    def limit(self) -> tuple[int, int]:
+        """The size as numbers: width, height."""
         width, height = self.face_detector_size.split("x")
-        return Size(int(width), int(height))
+        return int(width), int(height)
 
     @property
     def margin(self) -> tuple[int, int, int, int]:

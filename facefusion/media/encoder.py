@@ -1,11 +1,13 @@
-"""Video encoders: what each wants to be told for a quality of 0 to 100 and a preset."""
+"""Video encoders: what each wants to be told for a quality of 0 to 100 and a preset.
+
+The options are declared from the names here, and help does not wait for FFmpeg; what asks it is in
+:mod:`facefusion.media.codecs`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-
-import av
 
 PRESETS = ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow")
 """From quick to thorough, as x264 names them."""
@@ -76,6 +78,11 @@ def _qsv(settings: EncoderSettings) -> dict[str, str]:
     return {"global_quality": _scaled(settings.quality, 51), "preset": preset}
 
 
+def _videotoolbox(settings: EncoderSettings) -> dict[str, str]:
+    # FaceFusion's scale, since it has no constant quality on all machines: 1 Mbit/s at 0, 50.5 Mbit/s at 100.
+    return {"b": f"{round(1024 + 494.88 * settings.quality)}k"}
+
+
 def _raw(settings: EncoderSettings) -> dict[str, str]:
     return {}
 
@@ -91,14 +98,11 @@ ENCODERS: Mapping[str, Callable[[EncoderSettings], dict[str, str]]] = {
     "hevc_amf": _amf,
     "h264_qsv": _qsv,
     "hevc_qsv": _qsv,
+    "h264_videotoolbox": _videotoolbox,
+    "hevc_videotoolbox": _videotoolbox,
     "rawvideo": _raw,
 }
 """Encoders by name, with their options for given settings."""
-
-
-def usable_encoders() -> tuple[str, ...]:
-    """The known encoders that this build of FFmpeg has; a hardware one may still lack its hardware."""
-    return tuple(name for name in ENCODERS if name in av.codecs_available)
 
 
 def encoder_options(settings: EncoderSettings) -> dict[str, str]:
@@ -108,8 +112,3 @@ def encoder_options(settings: EncoderSettings) -> dict[str, str]:
         if settings.encoder in ENCODERS
         else dict(settings.options)
     )
-
-
-def offered_formats(encoder: str) -> tuple[str, ...]:
-    """Pixel formats that an encoder takes, by FFmpeg's names."""
-    return tuple(form.name for form in av.Codec(encoder, "w").video_formats or ())

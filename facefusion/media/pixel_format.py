@@ -94,13 +94,14 @@ def nearest(name: str, offered: tuple[str, ...]) -> str:
         return twin
 
     def cost(candidate: str) -> tuple[int, ...]:
-        wanted, given = _traits(twin), _traits(candidate)
+        wanted, given = _traits(twin), _traits(working_format(candidate))
         lost = tuple(max(0, want - have) for want, have in zip(wanted, given, strict=True))
         extra = sum(max(0, have - want) for want, have in zip(wanted, given, strict=True))
         return (*lost, extra)
 
-    usable = [candidate for candidate in offered if working_format(candidate) == candidate and "yuvj" not in candidate]
-    return min(usable, key=cost)
+    in_memory = [kind for kind in offered if av.VideoFormat(kind).components and "yuvj" not in kind]
+    usable = [kind for kind in in_memory if working_format(kind) == kind]
+    return min(usable or in_memory, key=cost)
 
 
 def _traits(name: str) -> tuple[int, int, int, int]:

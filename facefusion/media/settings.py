@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from facefusion.config.option import option, settings_group
-from facefusion.media.encoder import PRESETS, usable_encoders
+from facefusion.media.encoder import ENCODERS, PRESETS
 
 
 @settings_group(section="output_creation")
@@ -11,7 +11,7 @@ class OutputSettings:
     """How results are written."""
 
     output_image_quality: int = option(80, "quality of JPEG and WebP results, 0 to 100", minimum=0, maximum=100)
-    output_video_encoder: str = option("libx264", "video encoder", choices=usable_encoders)
+    output_video_encoder: str = option("libx264", "video encoder", choices=tuple(ENCODERS))
     output_video_preset: str = option(
         "veryfast", "how much time the encoder takes to make the file smaller", choices=PRESETS
     )
@@ -24,3 +24,12 @@ class TrimSettings:
 
     trim_frame_start: int | None = option(None, "first frame, counted from 0; the first of all where empty")
     trim_frame_end: int | None = option(None, "frame before which to stop; the end where empty")
+
+    @property
+    def bounds(self) -> tuple[int | None, int | None]:
+        """First frame and the one before which to stop; below 0 means 0, as in FaceFusion."""
+        return _from_zero(self.trim_frame_start), _from_zero(self.trim_frame_end)
+
+
+def _from_zero(number: int | None) -> int | None:
+    return None if number is None else max(number, 0)

@@ -23,6 +23,8 @@ def check_file(path: Path) -> None:
         raise MediaError(f"{path} is a folder, not an image or video", "Name a file inside it.")
     if not path.exists():
         raise MediaError(f"{path} does not exist", "Check the path.")
+    if not path.is_file():
+        raise MediaError(f"{path} is a pipe or a device", "Name a file on a disk.")
     if not os.access(path, os.R_OK):
         raise MediaError(f"{path} cannot be read: permission denied", "Change its permissions or use a copy.")
     if path.stat().st_size == 0:

@@ -19,9 +19,10 @@ from av.video.stream import VideoStream
 
 from facefusion.core.errors import OutputError
 from facefusion.core.values import Frame, Size
+from facefusion.media.codecs import offered_formats
 from facefusion.media.colour import FULL, LIMITED, UNSPECIFIED
 from facefusion.media.container import container_of
-from facefusion.media.encoder import EncoderSettings, encoder_options, offered_formats
+from facefusion.media.encoder import EncoderSettings, encoder_options
 from facefusion.media.frames import frame_of
 from facefusion.media.output import move_into_place, part_path
 from facefusion.media.pixel_format import has_alpha, nearest, working_format

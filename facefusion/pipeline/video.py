@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from facefusion.core.errors import MediaError
+from facefusion.core.errors import MediaError, UsageError
 from facefusion.core.stop import StopToken
 from facefusion.core.values import Frame
 from facefusion.media.encoder import EncoderSettings
@@ -36,8 +36,14 @@ class Trim:
         """Where the part begins and ends in the source, in seconds; none where it is the source's own.
 
         Raises:
+            UsageError: no part is meant, since it ends before it begins.
             MediaError: there is no frame in the part.
         """
+        if self.end is not None and self.end <= (self.start or 0):
+            raise UsageError(
+                f"the part from frame {self.start or 0} to before {self.end} holds no frame",
+                "Choose a --trim-frame-end above --trim-frame-start.",
+            )
         if self.start is None and self.end is None:
             return None, None
         times = presentation_times(info) or _even_times(info)

@@ -17,10 +17,12 @@ from facefusion.core.errors import (
     MediaError,
     OptionError,
     ResourceError,
+    SetupError,
     Stopped,
     UsageError,
 )
 from facefusion.core.stop import StopToken
+from facefusion.media import codecs
 from facefusion.observability.events import ModelLoaded, Notice
 from tests.app.conftest import SOURCE, TARGET, Run
 from tests.processors.fakes import RecordingSink
@@ -184,7 +186,43 @@ def test_an_unknown_processor_is_refused(run: Run, tmp_path: Path) -> None:
 def test_a_range_without_frames_is_refused(run: Run, tmp_path: Path) -> None:
     with pytest.raises(MediaError, match="has 125 frames"):
         run(tmp_path / "out.mp4", trim_frame_start=5000, trim_frame_end=None)
+    with pytest.raises(
+        UsageError, match=r"^the part from frame 6 to before 5 holds no frame\. Choose a --trim-frame-end"
+    ):
+        run(tmp_path / "out.mp4", trim_frame_start=6, trim_frame_end=5)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_frame_number_below_zero_means_the_first(run: Run, tmp_path: Path) -> None:
+    processors = ("face_debugger",)
+    run(tmp_path / "all.mp4", trim_frame_end=2, processors=processors)
+    assert run(tmp_path / "out.mp4", trim_frame_start=-3, trim_frame_end=2, processors=processors).frames == 2
+    assert all(map(np.array_equal, pictures(tmp_path / "out.mp4"), pictures(tmp_path / "all.mp4")))
+
+
+def test_what_the_target_holds_counts_and_not_its_name(run: Run, still: Path, tmp_path: Path) -> None:
+    video, photo = tmp_path / "video.png", tmp_path / "photo.mp4"
+    video.write_bytes(TARGET.read_bytes())
+    photo.write_bytes(still.read_bytes())
+    processors = ("face_debugger",)
+    assert run(tmp_path / "out.mp4", target_path=video, trim_frame_end=2, processors=processors).frames == 2
+    assert run(tmp_path / "out.png", target_path=photo, processors=processors).frames == 1
+    with pytest.raises(UsageError, match=r"the extension \.png does not name a format for the video .*video\.png\."):
+        run(tmp_path / "no.png", target_path=video)
+    assert not (tmp_path / "no.png").exists()
+
+
+def test_an_encoder_that_is_not_there_is_refused_before_work_begins(
+    run: Run, sink: RecordingSink, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codecs, "usable_encoders", lambda: ("libx264",))
+    with pytest.raises(SetupError, match=r"^the FFmpeg in use has no video encoder hevc_qsv\. Choose another"):
+        run(tmp_path / "out.mp4", output_video_encoder="hevc_qsv")
+    assert sink.events == []
+    # A container that cannot hold it gets one that it can.
+    monkeypatch.setattr(codecs, "usable_encoders", lambda: ("libvpx-vp9",))
+    report = run(tmp_path / "out.webm", output_video_encoder="hevc_qsv", trim_frame_end=2)
+    assert ".webm cannot hold hevc_qsv; libvpx-vp9 is used instead." in report.notices
 
 
 def test_a_limit_that_holds_no_window_is_refused_before_work_begins(run: Run, tmp_path: Path) -> None:

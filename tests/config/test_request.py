@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from facefusion.config.request import checked_output
+from facefusion.config.request import check_output_kind, checked_output
 from facefusion.config.settings import PathsSettings
-from facefusion.core.errors import FaceFusionError
+from facefusion.core.errors import FaceFusionError, UsageError
+from facefusion.core.formats import MediaKind
 
 
 @pytest.fixture
@@ -74,10 +75,20 @@ def test_the_file_to_write(folder, given, output):
             1,
         ),
         (
-            paths("target.png", "a.mp4"),
-            "output a.mp4: the extension .mp4 does not name a format for the image. "
+            paths("target.png", "a.txt"),
+            "output a.txt: the extension .txt does not name a format for the image. "
             "Use one of .bmp, .jpeg, .jpg, .png, .tif, .tiff, .webp.",
             2,
+        ),
+        (
+            paths(target="x" * 300),
+            f"target {'x' * 300}: File name too long. Check the path given with --target-path.",
+            1,
+        ),
+        (
+            paths(output=f"{'x' * 300}.mp4"),
+            f"output {'x' * 300}.mp4: File name too long. Check the path given with --output-path.",
+            1,
         ),
         (
             paths("target.png", "result"),
@@ -107,6 +118,33 @@ def test_what_cannot_be_done_is_said_before_anything_begins(folder, given, messa
         checked_output(given)
     assert str(caught.value) == message
     assert caught.value.exit_code == code
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipes_and_devices_are_neither_read_nor_replaced(folder):
+    os.mkfifo("pipe.mp4")
+    for given, message in (
+        (paths(target="pipe.mp4"), "target pipe.mp4 is a pipe or a device. Name a file on a disk with --target-path."),
+        (
+            paths(sources=("pipe.mp4",)),
+            "source pipe.mp4 is a pipe or a device. Name a file on a disk with --source-paths.",
+        ),
+        (paths(output="pipe.mp4"), "output pipe.mp4 is there and is no file. Choose another --output-path."),
+    ):
+        with pytest.raises(FaceFusionError) as caught:
+            checked_output(given)
+        assert str(caught.value) == message
+
+
+def test_the_output_is_to_name_a_format_for_what_the_target_holds(folder):
+    check_output_kind(Path("video.png"), Path("a.MP4"), MediaKind.VIDEO)
+    check_output_kind(Path("image.mp4"), Path("a.webp"), MediaKind.IMAGE)
+    with pytest.raises(UsageError) as caught:
+        check_output_kind(Path("video.png"), Path("a.png"), MediaKind.VIDEO)
+    assert str(caught.value) == (
+        "output a.png: the extension .png does not name a format for the video video.png. "
+        "Use one of .avi, .m4v, .mkv, .mov, .mp4, .mpeg, .mpg, .mxf, .webm, .wmv."
+    )
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="needs symbolic links")

@@ -9,7 +9,7 @@ import pytest
 
 from facefusion.core.errors import OutputError, Stopped
 from facefusion.core.values import Frame, Size
-from facefusion.media.encoder import EncoderSettings, encoder_options, usable_encoders
+from facefusion.media.encoder import EncoderSettings, encoder_options
 from facefusion.media.probe import probe
 from facefusion.media.reader import VideoReader
 from facefusion.media.writer import VideoWriter
@@ -282,15 +282,12 @@ def test_pictures_of_another_size_and_kind(tmp_path):
         ("h264_nvenc", 80, "cq", "10"),
         ("h264_amf", 100, "qp_i", "0"),
         ("hevc_qsv", 80, "global_quality", "10"),
+        ("h264_videotoolbox", 50, "b", "25768k"),
+        ("hevc_videotoolbox", 100, "b", "50512k"),
     ],
 )
 def test_quality_in_the_encoders_own_terms(encoder, quality, key, value):
     assert encoder_options(EncoderSettings(encoder=encoder, quality=quality))[key] == value
-
-
-def test_usable_encoders_are_those_of_this_build():
-    assert usable_encoders()[0] == "libx264"
-    assert set(usable_encoders()) <= av.codecs_available
 
 
 def test_pyavs_logging_is_off():
