@@ -118,8 +118,8 @@ def _read_record(path: Path) -> Record | None:
     """The record, or none where there is none that this version wrote; then the file counts as brought."""
     try:
         table = json.loads(record_path(path).read_text(encoding="utf-8"))
-        return Record(**table)
-    except (FileNotFoundError, ValueError, TypeError):
+        return Record(**table) if isinstance(table["sources"], dict) else None
+    except (OSError, LookupError, ValueError, TypeError):
         return None
 
 

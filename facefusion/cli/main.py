@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from facefusion import __version__
 from facefusion.benchmark.settings import BenchmarkSettings
@@ -18,7 +19,7 @@ from facefusion.config.schema import Schema
 from facefusion.config.settings import MiscSettings
 from facefusion.config.sources import merge
 from facefusion.config.state import StateManager
-from facefusion.core.errors import Stopped
+from facefusion.core.errors import SetupError, Stopped
 from facefusion.core.stop import StopToken
 from facefusion.observability.log import LEVELS, set_up_logging
 from facefusion.observability.sinks import TerminalSink
@@ -56,6 +57,14 @@ def program_schema(application: Application) -> Schema:
     return Schema.of((*application.settings_groups(), BenchmarkSettings), application.option_choices())
 
 
+def _check_working_folder() -> None:
+    """Paths mean nothing in a folder that was removed."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise SetupError(f"the working folder: {error.strerror}", "Change into a folder that is there.") from error
+
+
 def _execute(
     invocation: Invocation,
     schema: Schema,
@@ -64,6 +73,7 @@ def _execute(
     output: Output,
     stop: StopToken,
 ) -> int:
+    _check_working_folder()
     level = invocation.arguments.get("log_level", ("info",))[-1]
     set_up_logging(level if level in LEVELS else "info", terminal)
     merged = merge(schema, invocation.arguments, os.environ)

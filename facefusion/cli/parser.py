@@ -80,7 +80,7 @@ def parse_command(command: Command, words: Sequence[str], schema: Schema) -> Inv
     """
     specs = schema.of_command(command.name)
     parser = command_parser(command, specs)
-    found, rest = parser.parse_known_args(_full_flags(words, _flags(specs), command))
+    found, rest = parser.parse_known_args(_full_flags(words, _flags(specs), command, schema.names))
     if rest:
         raise UsageError(f"{command.name}: {rest[0]} is no option of this command", f"See: {parser.prog} --help")
     given = {spec.name: getattr(found, spec.name) for spec in specs if hasattr(found, spec.name)}
@@ -157,9 +157,14 @@ def _flags(specs: Sequence[OptionSpec]) -> dict[str, str]:
 
 
 def _full_flags(
-    words: Sequence[str], flags: dict[str, str] | tuple[str, ...], command: Command | None = None
+    words: Sequence[str],
+    flags: dict[str, str] | tuple[str, ...],
+    command: Command | None = None,
+    elsewhere: Sequence[str] = (),
 ) -> list[str]:
     """The words with every long flag, which may be a unique beginning or an older name, in full.
+
+    ``elsewhere`` are the names of options of all commands.
 
     Raises:
         UsageError: no flag, or more than one, begins like that.
@@ -171,11 +176,11 @@ def _full_flags(
             break
         if word.startswith("--"):
             name, equals, value = word.partition("=")
-            full[index] = _full_flag(name, meanings, command) + equals + value
+            full[index] = _full_flag(name, meanings, command, elsewhere) + equals + value
     return full
 
 
-def _full_flag(name: str, meanings: dict[str, str], command: Command | None) -> str:
+def _full_flag(name: str, meanings: dict[str, str], command: Command | None, elsewhere: Sequence[str]) -> str:
     if name in meanings:
         return meanings[name]
     starting = {meaning: flag for flag, meaning in meanings.items() if flag.startswith(name)}
@@ -187,7 +192,8 @@ def _full_flag(name: str, meanings: dict[str, str], command: Command | None) -> 
         raise UsageError(f"{where}{name} is ambiguous: it may mean {', '.join(sorted(starting))}", "Write it in full.")
     near = get_close_matches(name, meanings, n=1)
     hint = f"Did you mean {near[0]}?" if near else f"See: {see} --help"
-    if is_legacy_option(name.removeprefix("--").replace("-", "_")):
+    option = name.removeprefix("--").replace("-", "_")
+    if option not in elsewhere and is_legacy_option(option):
         raise UsageError(f"{where}{name} is not available in this version", f"See: {see} --help")
     raise UsageError(f"{where}{name} is no option of this command" if where else f"{name} is no global switch", hint)
 

@@ -17,7 +17,7 @@ from facefusion.config.legacy import is_legacy_key
 from facefusion.config.origin import COMMAND_LINE, Origin, Source
 from facefusion.config.schema import Schema
 from facefusion.config.state import Snapshot
-from facefusion.config.values import RawValue, parse, words_of
+from facefusion.config.values import RawValue, join_words, parse, words_of
 from facefusion.core.errors import OptionError, UsageError
 
 logger = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ def from_entries(schema: Schema, entries: Iterable[IniEntry]) -> tuple[dict[str,
 
 def _argument(schema: Schema, name: str, words: tuple[str, ...]) -> RawValue:
     spec = schema[name]
-    label = spec.flag if spec.type.is_flag else " ".join((spec.flag, *words))
+    label = spec.flag if spec.type.is_flag else f"{spec.flag} {join_words(words)}"
     return RawValue(words, label, COMMAND_LINE)
 
 

@@ -141,6 +141,8 @@ def _parse_scalar(spec: OptionSpec, raw: RawValue, word: str) -> Any:  # noqa: A
         return _parse_float(spec, raw, word)
     if not word:
         raise _refusal(spec, raw, word, "must not be empty")
+    if "\0" in word:
+        raise _refusal(spec, raw, word.replace("\0", "\\0"), "must not hold a null character")
     return Path(word) if scalar is Path else word
 
 
@@ -198,5 +200,5 @@ def _check_length(spec: OptionSpec, raw: RawValue, length: int) -> None:
 
 
 def _refusal(spec: OptionSpec, raw: RawValue, word: str, problem: str, hint: str = "") -> OptionError:
-    subject = f"{word} " if spec.type.is_list else ""
+    subject = f"{word or 'a value'} " if spec.type.is_list else ""
     return OptionError(f"{raw.label}: {subject}{problem} ({raw.origin})", hint)

@@ -44,6 +44,8 @@ FORMATS: dict[str, str] = {
 
 DEEP_FORMATS = ("PNG", "TIFF")
 """Formats that hold 16 bits per component."""
+HEIF_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"mif1", b"msf1")
+"""Kinds of HEIF file (photos of phones), as the file's first box names them."""
 ALPHA_FORMATS = ("PNG", "TIFF", "WEBP")
 LOSSLESS_FORMATS = ("BMP", "PNG", "TIFF")
 
@@ -84,7 +86,7 @@ def image_facts(path: Path) -> ImageFacts | None:
     """Read the header of an image; none where the file is no still image (an animated GIF counts as a video).
 
     Raises:
-        MediaError: the picture is too large.
+        MediaError: the picture is too large, or of a format known but not read.
     """
     try:
         with _open(path) as image:
@@ -96,6 +98,7 @@ def image_facts(path: Path) -> ImageFacts | None:
             orientation = Orientation.from_exif(image.getexif().get(EXIF_ORIENTATION, 1))
             return ImageFacts(image.format or "", Size(*image.size), image.mode, depth, orientation, notices)
     except UnidentifiedImageError:
+        _refuse_heif(path)
         return None
 
 
@@ -122,6 +125,7 @@ def read_image_with_details(path: Path) -> tuple[Picture, ImageDetails]:
             details = _details(image)
             codes = _deep_codes(path) if deep_colour else _codes(image)
     except UnidentifiedImageError as error:
+        _refuse_heif(path)
         raise MediaError(f"{path} is no image that can be read", "Check that it opens in a viewer.") from error
     except (OSError, SyntaxError, ValueError) as error:
         raise MediaError(f"{path} is damaged ({error})", "Get the file again or repair it in an editor.") from error
@@ -169,6 +173,14 @@ def _open(path: Path) -> Iterator[Image.Image]:
                 "Scale it down first.",
             )
         yield image
+
+
+def _refuse_heif(path: Path) -> None:
+    """FFmpeg opens such a file as a video, of which it shows one tile where the photo has many."""
+    with path.open("rb") as file:
+        head = file.read(12)
+    if head[4:8] == b"ftyp" and head[8:12] in HEIF_BRANDS:
+        raise MediaError(f"{path} is a HEIC photo, which this program does not read", "Save it as JPEG or PNG first.")
 
 
 def _is_deep(image: Image.Image) -> bool:

@@ -49,6 +49,12 @@ class Orientation:
             return cls(True, c < 0, b < 0)
         return cls(False, a < 0, d < 0)
 
+    @classmethod
+    def from_rotation(cls, degrees: float) -> Orientation:
+        """From FFmpeg's angle, counter-clockwise; taken for the nearest quarter turn."""
+        turns = round(degrees / 90) % 4
+        return cls(turns % 2 == 1, turns in (1, 2), turns in (2, 3))
+
     @property
     def upright(self) -> bool:
         """Nothing has to be done."""

@@ -156,9 +156,12 @@ def _first_frame(container: InputContainer, stream: VideoStream, path: Path) -> 
 
 
 def _orientation(frame: VideoFrame) -> Orientation:
-    matrix = next(
-        (data for data in cast("Iterable[SideData]", frame.side_data) if data.type.name == "DISPLAYMATRIX"), None
-    )
+    try:
+        attached = list(cast("Iterable[SideData]", frame.side_data))
+    except ValueError:
+        # PyAV lists none where it does not know one of them (EXIF, say); the angle it still tells, mirroring not.
+        return Orientation.from_rotation(frame.rotation)
+    matrix = next((data for data in attached if data.type.name == "DISPLAYMATRIX"), None)
     return Orientation() if matrix is None else Orientation.from_display_matrix(bytes(matrix))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import zlib
 
@@ -91,4 +92,14 @@ def test_a_brought_file_of_a_converted_model_needs_a_word_for_it(tmp_path):
     assert verify.fault(path, graph) == "neither toy.onnx.json nor toy.hash lies beside it"
 
     (tmp_path / "toy.onnx.json").write_text('{"sha256": 5}')
+    assert verify.fault(path, graph) == "neither toy.onnx.json nor toy.hash lies beside it"
+
+
+@pytest.mark.parametrize("sources", [[], "toy", None, 5])
+def test_a_record_that_others_wrote_counts_as_none(fetched, sources):
+    path, graph = fetched
+    record = verify.record_path(path)
+    table = json.loads(record.read_text())
+    record.write_text(json.dumps(table | {"sources": sources}))
+
     assert verify.fault(path, graph) == "neither toy.onnx.json nor toy.hash lies beside it"

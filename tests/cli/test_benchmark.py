@@ -76,3 +76,12 @@ def test_a_stop_ends_the_benchmark(assets, capsys):
     assert main(["benchmark"], application) == 4
     assert len(application.snapshots) == 1
     assert capsys.readouterr().out == ""
+
+
+def test_a_temporary_folder_that_is_not_there_is_named(assets, capsys):
+    application = FakeApplication()
+    assert main(["benchmark", "--temp-path", "nowhere"], application) == 2
+    assert application.snapshots == []
+    assert capsys.readouterr().err == (
+        "error: no folder can be made in nowhere: No such file or directory. Choose another one with --temp-path.\n"
+    )

@@ -172,6 +172,25 @@ def test_an_option_without_its_value(call):
     assert err == "error: argument -t/--target-path: expected one argument. See: facefusion run --help\n"
 
 
+def test_an_option_of_another_command_is_not_called_unavailable(call):
+    assert call("config", "--face-detector-score", "0.2")[::2] == (
+        2,
+        "error: config: --face-detector-score is no option of this command. See: facefusion config --help\n",
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a folder that is in use")
+def test_a_working_folder_that_was_removed_is_said(call, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert call("run", *REQUEST) == (
+        2,
+        "",
+        "error: the working folder: No such file or directory. Change into a folder that is there.\n",
+    )
+
+
 def test_a_broken_ini_file_is_named(call):
     Path("facefusion.ini").write_text("[misc]\nlog_levle = debug\n", encoding="utf-8")
     assert call("run", *REQUEST) == (

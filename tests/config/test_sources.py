@@ -178,3 +178,10 @@ def test_a_change_is_checked():
     with pytest.raises(OptionError, match="there is no option named 'colour'"):
         state.change({"colour": 1})
     assert state.snapshot.get(SampleSelector).face_selector_mode == "reference"
+
+
+@pytest.mark.parametrize(
+    ("word", "shown"), [("", '--trim-frame-end ""'), ("a b", '--trim-frame-end "a b"'), ("x", "--trim-frame-end x")]
+)
+def test_a_message_shows_a_word_of_the_command_line_with_its_ends(word, shown):
+    assert failure(arguments={"trim_frame_end": (word,)}) == f"{shown}: must be a whole number (from command line)."

@@ -82,6 +82,7 @@ def test_words_become_values(name, words, value):
             "--face-selector-mode mnay: must be one of many, one, reference (from command line). Did you mean many?",
         ),
         ("target_path", ("",), "--target-path : must not be empty (from command line)."),
+        ("target_path", ("a\0b",), "--target-path a\0b: must not hold a null character (from command line)."),
         (
             "halt_on_error",
             ("maybe",),

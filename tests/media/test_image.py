@@ -190,3 +190,14 @@ def test_writing_fails_without_touching_what_is_there(tmp_path, monkeypatch):
         write_image(picture, tmp_path / "b.xyz", quality=80)
     with pytest.raises(OutputError, match=r"the output folder .* does not exist"):
         write_image(picture, tmp_path / "none" / "b.png", quality=80)
+
+
+@pytest.mark.parametrize("brand", [b"heic", b"mif1"])
+def test_a_phones_photo_is_refused_by_name_instead_of_read_as_a_video_of_its_tiles(tmp_path, brand):
+    path = tmp_path / "photo.jpg"
+    path.write_bytes(b"\0\0\0\x1cftyp" + brand + b"\0\0\0\0mif1heic" + b"\0" * 100)
+    message = f"{path} is a HEIC photo, which this program does not read. Save it as JPEG or PNG first."
+    for read in (read_image, probe):
+        with pytest.raises(MediaError) as caught:
+            read(path)
+        assert str(caught.value) == message

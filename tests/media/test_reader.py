@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 from fractions import Fraction
 
 import av
@@ -7,9 +8,11 @@ import numpy as np
 import pytest
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
+from PIL import Image
 
 from facefusion.core.errors import MediaError
 from facefusion.core.formats import MediaKind
+from facefusion.media.orientation import Orientation
 from facefusion.media.probe import probe
 from facefusion.media.reader import VideoReader, read_frame
 from facefusion.vision.colour import Coding, Matrix
@@ -250,3 +253,31 @@ def test_planes_match_the_decoder_with_b_frames_and_threads(tmp_path):
         kept = list(reader)
     for frame, want in zip(kept, decode(path), strict=True):
         assert all(np.array_equal(a, b) for a, b in zip(yuv(frame.picture).planes, planes_of(want), strict=True))
+
+
+@pytest.mark.parametrize(("number", "rotation"), [(1, 0), (3, 180), (6, -90), (8, 90)])
+def test_frames_with_side_data_that_pyav_does_not_know_come_upright(tmp_path, number, rotation):
+    """JPEG frames carry EXIF, at which PyAV refuses to list any side data."""
+    exif = Image.Exif()
+    exif[274] = number
+    exif[271] = "a camera"
+    data = io.BytesIO()
+    Image.new("RGB", (96, 64), "red").save(data, "JPEG", exif=exif)
+    path = tmp_path / "clip.mov"
+    with av.open(str(path), "w") as output:
+        stream = output.add_stream("mjpeg", rate=25)
+        stream.width, stream.height, stream.pix_fmt = 96, 64, "yuvj420p"
+        for index in range(3):
+            packet = av.Packet(data.getvalue())
+            packet.stream, packet.time_base, packet.pts, packet.dts = stream, Fraction(1, 25), index, index
+            output.mux(packet)
+    info = probe(path)
+    assert info.orientation == Orientation.from_rotation(rotation)
+    assert info.size == ((96, 64) if rotation % 180 == 0 else (64, 96))
+
+
+@pytest.mark.parametrize("rotation", [0, 90, 180, 270])
+def test_angle_and_matrix_mean_the_same(tmp_path, rotation):
+    make_clip(tmp_path / "clip.mp4", rotation=rotation, stamps=(0,))
+    (frame,) = decode(tmp_path / "clip.mp4")
+    assert Orientation.from_rotation(frame.rotation) == probe(tmp_path / "clip.mp4").orientation

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from facefusion.benchmark.report import append_records, record, table
 from facefusion.benchmark.settings import BenchmarkSettings
 from facefusion.cli.command import Context
 from facefusion.config.settings import PathsSettings
+from facefusion.core.errors import SetupError
 from facefusion.core.report import RunReport
 
 
@@ -35,6 +38,24 @@ class _StepRunner:
         self._context.application.release_models()
 
 
+@contextmanager
+def _scratch_folder(parent: Path | None) -> Iterator[Path]:
+    """A folder for results that nobody keeps.
+
+    Raises:
+        SetupError: it cannot be made.
+    """
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="facefusion-", dir=parent)
+    except OSError as error:
+        where = parent if parent is not None else "the system's temporary folder"
+        raise SetupError(
+            f"no folder can be made in {where}: {error.strerror}", "Choose another one with --temp-path."
+        ) from error
+    with folder as path:
+        yield Path(path)
+
+
 def execute(context: Context) -> int:
     """Run every clip, write the table to the output stream and the records to their file."""
     snapshot = context.state.snapshot
@@ -44,12 +65,12 @@ def execute(context: Context) -> int:
         append_records(settings.benchmark_record_path, ())
     runner = _StepRunner(context)
     results: list[CaseResult] = []
-    with tempfile.TemporaryDirectory(prefix="facefusion-", dir=snapshot.get(PathsSettings).temp_path) as folder:
+    with _scratch_folder(snapshot.get(PathsSettings).temp_path) as folder:
         for case in cases:
             result = measure(
                 case,
                 runner,
-                Path(folder),
+                folder,
                 cycles=settings.benchmark_cycle_count,
                 cold=settings.benchmark_mode == "cold",
             )
