@@ -53,7 +53,7 @@ class Orientation:
     def from_rotation(cls, degrees: float) -> Orientation:
         """From FFmpeg's angle, counter-clockwise; taken for the nearest quarter turn."""
         turns = round(degrees / 90) % 4
-        return cls(turns % 2 == 1, turns in (1, 2), turns in (2, 3))
+        return cls(turns % 2 == 1, turns in (2, 3), turns in (1, 2))
 
     @property
     def upright(self) -> bool:

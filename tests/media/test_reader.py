@@ -255,8 +255,8 @@ def test_planes_match_the_decoder_with_b_frames_and_threads(tmp_path):
         assert all(np.array_equal(a, b) for a, b in zip(yuv(frame.picture).planes, planes_of(want), strict=True))
 
 
-@pytest.mark.parametrize(("number", "rotation"), [(1, 0), (3, 180), (6, -90), (8, 90)])
-def test_frames_with_side_data_that_pyav_does_not_know_come_upright(tmp_path, number, rotation):
+@pytest.mark.parametrize("number", [1, 3, 6, 8])
+def test_frames_with_side_data_that_pyav_does_not_know_come_upright(tmp_path, number):
     """JPEG frames carry EXIF, at which PyAV refuses to list any side data."""
     exif = Image.Exif()
     exif[274] = number
@@ -272,8 +272,8 @@ def test_frames_with_side_data_that_pyav_does_not_know_come_upright(tmp_path, nu
             packet.stream, packet.time_base, packet.pts, packet.dts = stream, Fraction(1, 25), index, index
             output.mux(packet)
     info = probe(path)
-    assert info.orientation == Orientation.from_rotation(rotation)
-    assert info.size == ((96, 64) if rotation % 180 == 0 else (64, 96))
+    assert info.orientation == Orientation.from_exif(number)
+    assert info.size == ((96, 64) if number < 5 else (64, 96))
 
 
 @pytest.mark.parametrize("rotation", [0, 90, 180, 270])
