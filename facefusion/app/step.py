@@ -19,7 +19,7 @@ from facefusion.config.state import Snapshot
 from facefusion.content.analyse import ContentAnalyser
 from facefusion.content.families import CONTENT_MODELS
 from facefusion.content.settings import ContentAnalyserSettings
-from facefusion.core.errors import UsageError
+from facefusion.core.errors import ResourceError, UsageError
 from facefusion.core.formats import MediaKind, kind_of
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
@@ -50,8 +50,14 @@ def run_step(snapshot: Snapshot, sessions: Sessions, events: EventSink, stop: St
         FaceFusionError: it failed; no output was left behind.
         Stopped: a stop was requested; no output was left behind.
     """
-    with ExitStack() as stack:
-        return _Step(snapshot, sessions, events, stop, stack).run()
+    try:
+        with ExitStack() as stack:
+            return _Step(snapshot, sessions, events, stop, stack).run()
+    except MemoryError as error:
+        raise ResourceError(
+            "there is no memory left for this step",
+            "Raise --system-memory-limit, lower --execution-thread-count, or choose smaller models or frames.",
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)

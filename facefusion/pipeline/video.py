@@ -100,7 +100,7 @@ def process_video(
             VideoWriter(plan.output, info, size, plan.encoder, start=start, end=end) as writer,
             VideoReader(info, start=trim.start, end=trim.end, threads=plan.decoder_threads) as reader,
             closing(_observed(reader, work)) as tasks,
-            closing(run_in_order(tasks, work.process, plan.window, stop, meter.pressure)) as results,
+            closing(run_in_order(tasks, work.process, plan.window, stop, meter.pressure, meter.check)) as results,
         ):
             for result in results:
                 with work.clock.measure("encode"):

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from facefusion.core.errors import ResourceError
 from facefusion.core.stop import StopToken
 
 ItemT = TypeVar("ItemT")
@@ -45,6 +46,7 @@ def run_in_order(
     plan: WindowPlan,
     stop: StopToken,
     under_pressure: Callable[[], bool] = lambda: False,
+    watch: Callable[[], None] = lambda: None,
 ) -> Generator[ResultT, None, None]:
     """Apply ``work`` to each item on several threads and yield the results in the order of the items.
 
@@ -54,28 +56,50 @@ def run_in_order(
         plan: the bounds.
         stop: looked at between items; a request raises :class:`~facefusion.core.errors.Stopped` here.
         under_pressure: while true, no further item is begun until all that are alive have left.
+        watch: called now and then while a result is waited for, however long it takes; what it raises ends everything.
+
+    Raises:
+        ResourceError: the system gives no more threads.
 
     Yields:
         One result per item. An item counts as alive until the next one is asked for.
     """
-    window: _Window[ItemT, ResultT] = _Window(plan, stop, under_pressure)
+    window: _Window[ItemT, ResultT] = _Window(plan, stop, under_pressure, watch)
     with ThreadPoolExecutor(max_workers=plan.workers + 1, thread_name_prefix="frames") as executor:
-        executor.submit(window.produce, iter(items))
-        for worker in range(plan.workers):
-            executor.submit(window.consume, worker, work)
         try:
+            _start(executor, window, iter(items), work, plan.workers)
             yield from window.results()
         finally:
             window.close()
 
 
+def _start(
+    executor: ThreadPoolExecutor,
+    window: _Window[ItemT, ResultT],
+    items: Iterator[ItemT],
+    work: Callable[[ItemT], ResultT],
+    workers: int,
+) -> None:
+    try:
+        executor.submit(window.produce, items)
+        for worker in range(workers):
+            executor.submit(window.consume, worker, work)
+    except RuntimeError as error:  # Python's own word for a thread that the system refuses
+        raise ResourceError(
+            f"the system does not start {workers + 1} threads", "Lower --execution-thread-count, or raise the limit."
+        ) from error
+
+
 class _Window(Generic[ItemT, ResultT]):
     """The state that the producer, the workers and the caller share, under one lock."""
 
-    def __init__(self, plan: WindowPlan, stop: StopToken, under_pressure: Callable[[], bool]) -> None:
+    def __init__(
+        self, plan: WindowPlan, stop: StopToken, under_pressure: Callable[[], bool], watch: Callable[[], None]
+    ) -> None:
         self._plan = plan
         self._stop = stop
         self._under_pressure = under_pressure
+        self._watch = watch
         self._changed = threading.Condition()
         self._ready: deque[tuple[int, ItemT]] = deque()
         self._taken: list[deque[tuple[int, ItemT]]] = [deque() for _ in range(plan.workers)]
@@ -147,6 +171,7 @@ class _Window(Generic[ItemT, ResultT]):
         if self._failure is not None:
             raise self._failure
         self._stop.check()
+        self._watch()
 
     def _wait_for_room(self) -> bool:
         """Wait until one more item may live, and count it; false when there is nothing left to do."""

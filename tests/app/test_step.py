@@ -23,6 +23,7 @@ from facefusion.core.errors import (
 )
 from facefusion.core.stop import StopToken
 from facefusion.media import codecs
+from facefusion.media.writer import VideoWriter
 from facefusion.observability.events import ModelLoaded, Notice
 from tests.app.conftest import SOURCE, TARGET, Run
 from tests.processors.fakes import RecordingSink
@@ -236,6 +237,18 @@ def test_a_limit_that_holds_no_window_is_refused_before_work_begins(run: Run, tm
     with pytest.raises(ResourceError, match=r"set --system-memory-limit \d"):
         run(tmp_path / "out.mp4", target_path=target, system_memory_limit=1, trim_frame_end=None)
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_memory_that_runs_out_late_is_an_error_of_the_tree_and_leaves_nothing(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exhausted(_writer: VideoWriter) -> Path:
+        raise MemoryError
+
+    monkeypatch.setattr(VideoWriter, "finish", exhausted)
+    with pytest.raises(ResourceError, match=r"^there is no memory left for this step\. Raise --system-memory-limit"):
+        run(tmp_path / "out.mp4", trim_frame_end=2)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_stop_in_the_middle_leaves_nothing(run: Run, tmp_path: Path) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facefusion.core.errors import Stopped
+from facefusion.core.errors import ResourceError, Stopped
 from facefusion.core.stop import StopToken
 from facefusion.pipeline.window import WindowPlan, run_in_order
 
@@ -169,3 +171,36 @@ def test_under_pressure_one_item_at_a_time_is_alive() -> None:
         with lock:
             alive -= 1
     assert most_under_pressure == 1
+
+
+def test_threads_that_the_system_refuses_end_the_work_instead_of_hanging_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    submit = ThreadPoolExecutor.submit
+    started: list[object] = []
+
+    def refuse_the_third(executor: ThreadPoolExecutor, *call: Any) -> object:
+        if len(started) == 2:
+            raise RuntimeError("can't start new thread")
+        started.append(submit(executor, *call))
+        return started[-1]
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", refuse_the_third)
+    with pytest.raises(ResourceError, match=r"^the system does not start 9 threads\. Lower --execution-thread-count"):
+        list(run_in_order(range(100), lambda number: number, WindowPlan(2, 8, 1), StopToken()))
+    assert threads_of_windows() == []
+
+
+def test_what_watches_is_asked_while_a_slow_item_is_waited_for() -> None:
+    released = threading.Event()
+    asked = 0
+
+    def watch() -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 3:
+            released.set()
+            raise ResourceError("over the limit")
+
+    with pytest.raises(ResourceError, match="over the limit"):
+        list(run_in_order([1], lambda _: released.wait(TIMEOUT), WindowPlan(2, 1, 1), StopToken(), watch=watch))
+    assert asked == 3
+    assert threads_of_windows() == []
