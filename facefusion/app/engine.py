@@ -17,6 +17,7 @@ from facefusion.core.stop import StopToken
 from facefusion.faces.settings import FACE_GROUPS
 from facefusion.inference.settings import ExecutionSettings, InferenceSettings
 from facefusion.media.settings import OutputSettings, TrimSettings
+from facefusion.memory.release import give_back
 from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import EventSink
 from facefusion.processors.registry import PROCESSORS, processor_names
@@ -81,6 +82,7 @@ class Engine:
         if self._sessions is not None:
             self._sessions.close()
             self._sessions = None
+            give_back()
 
     def _open_sessions(self) -> Sessions:
         if self._sessions is None:

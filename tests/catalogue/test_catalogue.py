@@ -136,3 +136,9 @@ def test_a_kind_without_preference_is_an_error():
 
 def test_choices_of_an_option_are_auto_and_all_names():
     assert model_choices("frame_enhancer")() == ("auto", "waifu2x_x2", "real_esrgan_x4")
+
+
+def test_models_that_work_in_tiles_say_what_a_worker_takes():
+    tiled = [card for card in Catalogue.load().cards() if "tile" in card.numbers]
+    assert {card.name for card in tiled} == {"waifu2x_photo_2x", "waifu2x_x2", "real_esrgan_x4"}
+    assert all(float(str(card.numbers["worker_megabytes"])) >= 100 for card in tiled)
