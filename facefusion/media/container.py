@@ -45,7 +45,10 @@ FAST_START = (("movflags", "+faststart"),)
 IN_ORDER = (("bf", "0"),)
 """Without B-frames: a container that numbers frames in coding order would show them late."""
 
-H26X = ("libx264", "libx265", "h264_nvenc", "hevc_nvenc", "h264_amf", "hevc_amf", "h264_qsv", "hevc_qsv")
+H26X = (
+    *("libx264", "libx265", "h264_nvenc", "hevc_nvenc", "h264_amf", "hevc_amf", "h264_qsv", "hevc_qsv"),
+    *("h264_videotoolbox", "hevc_videotoolbox"),
+)
 NOT_IN_MPEG = ("aac", "opus", "flac", "vorbis", "pcm_s16le", "pcm_s24le", "pcm_s32le", "alac")
 
 CONTAINERS: dict[str, Container] = {

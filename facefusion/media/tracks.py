@@ -50,6 +50,7 @@ class TrackCopier:
         self._keeps_hidden = container.edit_lists
         self._source = open_source(info.path)
         self._targets: dict[int, Stream] = {}
+        self._empty: set[int] = set()
         for track in info.tracks:
             self._add(track, info, container)
         self._packets: Iterator[Packet[Stream]] = iter(())
@@ -65,9 +66,13 @@ class TrackCopier:
     ) -> None:
         self._source.close()
 
-    def count(self, *kinds: str) -> int:
-        """How many tracks of these kinds are copied."""
-        return sum(track.kind in kinds for track in self.copied)
+    def filled(self, *kinds: str) -> int:
+        """How many tracks of these kinds hold anything. Asked after :meth:`finish`."""
+        return sum(track.kind in kinds for track in self.copied if track.index not in self._empty)
+
+    def void(self, *kinds: str) -> int:
+        """How many tracks of these kinds hold nothing; some containers drop such a track."""
+        return sum(track.kind in kinds for track in self.copied if track.index in self._empty)
 
     def begin(self, start: Fraction | None, end: Fraction | None) -> None:
         """Start to read packets.
@@ -98,6 +103,7 @@ class TrackCopier:
             self._write(packet)
         for encoder in self._encoders.values():
             self._output.mux(list(encoder.finish()))
+        self.notices += [f"Track {index} holds nothing in this part of the source." for index in sorted(self._empty)]
 
     def _add(self, track: Track, info: MediaInfo, container: Container) -> None:
         source = self._source.streams[track.index]
@@ -120,6 +126,7 @@ class TrackCopier:
         target.metadata.update({k: v for k, v in source.metadata.items() if k.lower() not in MUXER_TAGS})
         target.disposition = Disposition(source.disposition)
         self._targets[track.index] = target
+        self._empty.add(track.index)
 
     def _copy(self, source: Stream) -> Stream | None:
         try:
@@ -174,6 +181,7 @@ class TrackCopier:
             self.notices.append("The sound breaks off early: the source is damaged.")
 
     def _write(self, packet: Packet[Stream]) -> None:
+        self._empty.discard(packet.stream.index)
         if (encoder := self._encoders.get(packet.stream.index)) is not None:
             self._output.mux(list(encoder.encode(packet, self._start)))
             return

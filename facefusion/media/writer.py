@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -17,7 +18,7 @@ from av.container.core import Flags
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from facefusion.core.errors import OutputError
+from facefusion.core.errors import FaceFusionError, OutputError, ResourceError
 from facefusion.core.values import Frame, Size
 from facefusion.media.codecs import offered_formats
 from facefusion.media.colour import FULL, LIMITED, UNSPECIFIED
@@ -134,7 +135,8 @@ class VideoWriter:
             duration=duration,
             tolerance=self._container_kind.slack / self._source.frame_rate,
             size=self._size,
-            tracks=self._tracks.count("audio", "subtitle"),
+            tracks=self._tracks.filled("audio", "subtitle"),
+            void_tracks=self._tracks.void("audio", "subtitle"),
         )
         verify_video(self._part, self._path, expected)
         move_into_place(self._part, self._path)
@@ -240,10 +242,23 @@ class VideoWriter:
         try:
             return action()
         except (av.FFmpegError, OSError, ValueError) as error:
-            raise OutputError(
-                f"{self._path} cannot be written with {self._encoder} ({error})",
-                "Check the disk's free space, or choose another output_video_encoder or container.",
-            ) from error
+            raise self._explained(error) from error
+
+    def _explained(self, error: Exception) -> FaceFusionError:
+        """What FFmpeg's error means to the user."""
+        number = getattr(error, "errno", None)
+        if number in (errno.ENOSPC, errno.EDQUOT):
+            return ResourceError(f"{self._path}: the disk is full", "Free some space, or choose another output folder.")
+        if number == errno.ENOMEM:
+            return ResourceError(
+                f"{self._path}: there is no memory left for {self._encoder}",
+                "Raise --system-memory-limit, or close other programs.",
+            )
+        reason = getattr(error, "strerror", None) or error
+        return OutputError(
+            f"{self._path} cannot be written with {self._encoder} ({reason})",
+            "Choose another --output-video-encoder or container.",
+        )
 
     def _close_quietly(self) -> None:
         with suppress(av.FFmpegError, ValueError):  # the file is thrown away

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 from fractions import Fraction
 from pathlib import Path
 
@@ -7,7 +9,7 @@ import av
 import numpy as np
 import pytest
 
-from facefusion.core.errors import OutputError, Stopped
+from facefusion.core.errors import OutputError, ResourceError, Stopped
 from facefusion.core.values import Frame, Size
 from facefusion.media.encoder import EncoderSettings, encoder_options
 from facefusion.media.probe import probe
@@ -293,3 +295,40 @@ def test_quality_in_the_encoders_own_terms(encoder, quality, key, value):
 def test_pyavs_logging_is_off():
     """Its callback takes Python's global lock: a decoder's thread that logs during a close would hang the program."""
     assert av.logging.get_level() is None
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+def test_a_part_that_ends_before_the_sound_begins_is_whole(tmp_path, suffix):
+    plain, late = tmp_path / "plain.mp4", tmp_path / "late.mp4"
+    make_clip(plain, audio=("aac",))
+    with av.open(str(plain)) as source, av.open(str(late), "w") as output:
+        targets = {stream.index: output.add_stream_from_template(stream) for stream in source.streams}
+        for packet in source.demux():
+            if packet.size and packet.pts is not None and packet.dts is not None:
+                delay = 24000 if packet.stream.type == "audio" else 0
+                packet.pts, packet.dts = packet.pts + delay, packet.dts + delay
+                packet.stream = targets[packet.stream.index]
+                output.mux(packet)
+    writer = transcode(late, tmp_path / f"out{suffix}", end=2)
+    assert len(decode(tmp_path / f"out{suffix}")) == 2
+    assert "Track 1 holds nothing in this part of the source." in writer.notices
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "message"),
+    [
+        (errno.ENOSPC, ResourceError, "out.mp4: the disk is full. Free some space"),
+        (errno.ENOMEM, ResourceError, "out.mp4: there is no memory left for libx264. Raise --system-memory-limit"),
+        (errno.EIO, OutputError, r"out.mp4 cannot be written with libx264 \(Input/output error\)"),
+    ],
+)
+def test_what_ffmpeg_says_is_put_in_words(tmp_path, number, kind, message):
+    make_clip(tmp_path / "in.mp4")
+    info = probe(tmp_path / "in.mp4")
+
+    def refuse():
+        raise OSError(number, os.strerror(number), str(tmp_path / "hidden.part"))
+
+    with pytest.raises(kind, match=message), VideoWriter(tmp_path / "out.mp4", info, info.size, LOSSLESS) as writer:
+        writer._guarded(refuse)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.mp4"]
