@@ -42,6 +42,10 @@ from facefusion.processors.registry import ProcessorEntry, find_processor
 
 CONTENT_ANALYSER = "content_analyser"
 
+DOUBTFUL_SCORE = 0.75
+"""Below this a source's face may be none: a dog's had 0.71, a person's behind a surgical mask 0.60, clear ones 0.85
+and up."""
+
 
 def run_step(snapshot: Snapshot, sessions: Sessions, events: EventSink, stop: StopToken) -> RunReport:
     """Process one image or video.
@@ -172,6 +176,11 @@ class _Step:
         if analyser is None or not photos:
             return ()
         found = find_source_faces(((str(path), read_image(path)) for path in photos), analyser)
+        for doubtful in (source for source in found if source.face.score < DOUBTFUL_SCORE):
+            message = (
+                f"The face found in {doubtful.path} is in doubt (score {doubtful.face.score:.2f}): is it a person's?"
+            )
+            self._events.emit(Notice(message, warning=True))
         return tuple(Source(*one) for one in found)
 
     def _work(

@@ -133,6 +133,9 @@ def plan_execution(
     execution = replace(planned(chosen[0]), providers=chosen)
     if not asked and execution.on_gpu:
         events.emit(Notice(_recommendation(execution)))
+    if set(settings.execution_device_ids) - {0} and not execution.on_gpu:
+        message = f"--execution-device-ids has no effect: graphs run with {chosen[0].name}, which has no devices."
+        events.emit(Notice(message, warning=True))
     return execution
 
 

@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 import pytest
 
+from facefusion.app import step
 from facefusion.app.engine import Engine
 from facefusion.core.errors import (
     FaceNotFoundError,
@@ -164,6 +165,14 @@ def test_a_source_without_a_face_is_named(run: Run, tmp_path: Path) -> None:
     with pytest.raises(FaceNotFoundError, match=r"No face was found in the source .*wall\.png"):
         run(tmp_path / "out.mp4", source_paths=(source,))
     assert list(tmp_path.iterdir()) == [source]
+
+
+def test_a_source_face_in_doubt_is_said(run: Run, sink: RecordingSink, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(step, "DOUBTFUL_SCORE", 1.0)
+    run(tmp_path / "out.mp4", trim_frame_end=1)
+    warnings = [event.message for event in sink.events if isinstance(event, Notice) and event.warning]
+    assert len(warnings) == 1
+    assert warnings[0].startswith(f"The face found in {SOURCE} is in doubt (score 0.")
 
 
 def test_a_swap_without_a_source_is_refused(run: Run, tmp_path: Path) -> None:

@@ -177,6 +177,15 @@ def test_a_device_that_is_not_there_is_refused():
     )
 
 
+def test_devices_are_not_chosen_in_vain_without_a_word():
+    heard, quiet = Heard(), Heard()
+    plan("cpu", runtime=CPU_RUNTIME, devices=(1,), heard=heard)
+    plan("cpu", runtime=CPU_RUNTIME, devices=(0,), heard=quiet)
+    message = "--execution-device-ids has no effect: graphs run with cpu, which has no devices."
+    assert heard.events == [Notice(message, warning=True)]
+    assert quiet.events == []
+
+
 def test_cards_that_do_not_tell_are_taken_at_their_word():
     execution = plan("cuda", runtime=replace(GPU_RUNTIME, gpus=()), devices=(2,))
     assert execution.devices == (Device(2),)
