@@ -178,8 +178,8 @@ def test_the_weight_moves_the_features(target):
 
 
 def test_the_weight_is_what_its_description_says():
-    assert Strength.of_weight(0.0) == Strength(shape=0.0, lips=0.75, folds=0.7, eyes=0.0)
-    assert Strength.of_weight(0.5) == Strength(shape=0.7, lips=0.75, folds=0.7, eyes=0.0)
+    assert Strength.of_weight(0.0) == Strength(shape=0.0, lips=0.75, folds=0.85, eyes=0.0)
+    assert Strength.of_weight(0.5) == Strength(shape=0.7, lips=0.75, folds=0.85, eyes=0.0)
     assert Strength.of_weight(1.0) == Strength(shape=1.0, lips=1.0, folds=1.0, eyes=0.5)
 
 

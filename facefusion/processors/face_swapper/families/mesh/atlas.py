@@ -45,6 +45,8 @@ class Masks:
     """Eyes with their lids, soft."""
     lips: Map
     """Both lips, soft."""
+    nose: Map
+    """The nose with its wings, soft."""
     around_mouth: Map
     """Cheek folds and chin without the lips, soft."""
     beard_places: Map
@@ -97,6 +99,7 @@ def _paint() -> Masks:
         eyes=_frozen(_soft(balls, 1.3)),
         lids=_frozen(_soft(eyes, 2)),
         lips=_frozen(_soft(lips, 3)),
+        nose=_frozen(_soft(_hull(topology.NOSE, 2), 3)),
         around_mouth=_frozen(around_mouth),
         beard_places=_frozen(_soft(np.maximum(_hull(topology.CHIN, 0), _hull(topology.UPPER_LIP_SKIN, 0)), 1)),
         ears=_frozen(_soft(np.maximum(_hull(topology.LEFT_EAR_SIDE, 0), _hull(topology.RIGHT_EAR_SIDE, 0)), 3)),

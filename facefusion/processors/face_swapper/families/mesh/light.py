@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from facefusion.core.values import Size
 from facefusion.processors.face_swapper.families.mesh import atlas
+from facefusion.processors.face_swapper.families.mesh.calm import calm
 from facefusion.processors.face_swapper.families.mesh.grain import split_grain
 from facefusion.processors.face_swapper.families.mesh.skin import TEXTURE_SIZE, Skin
 from facefusion.processors.face_swapper.families.mesh.tone import to_tone
@@ -97,7 +98,7 @@ def separate_detail(skin: Skin) -> Detail:
     limit = _COLOUR_LIMIT + _LIP_COLOUR * resize(atlas.masks(atlas.DETAIL).lips, Size(TEXTURE_SIZE, TEXTURE_SIZE))
     limit = limit[..., None]
     detail[..., 1:] = limit * np.tanh(detail[..., 1:] / limit)
-    detail = _faded(detail, skin.known)
+    detail = _faded(calm(detail), skin.known)
     features, grain = split_grain(detail)
     return Detail(_halvings(np.dstack((features, grain))), resize(detail, small), float(mean[0]), weights)
 

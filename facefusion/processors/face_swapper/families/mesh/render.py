@@ -42,11 +42,11 @@ class Strength:
         """From the option's 0 .. 1, linear on both sides of 0.5.
 
         0 leaves the target's proportions; 0.5 takes seven tenths of the source's and keeps the target's gaze and, in
-        a foreign expression, a quarter of its lips, while the source's folds fade by three tenths; 1 takes all of the
+        a foreign expression, a quarter of its lips, while the source's folds fade by a seventh; 1 takes all of the
         source's proportions, lips and folds, and half of its gaze.
         """
         low, high = min(weight / 0.5, 1), max(weight / 0.5 - 1, 0)
-        return cls(shape=0.7 * low + 0.3 * high, lips=0.75 + 0.25 * high, folds=0.7 + 0.3 * high, eyes=0.5 * high)
+        return cls(shape=0.7 * low + 0.3 * high, lips=0.75 + 0.25 * high, folds=0.85 + 0.15 * high, eyes=0.5 * high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ RIGHT_EYE = (263, 466, 388, 387, 386, 385, 384, 398, 362, 382, 381, 380, 374, 37
 LEFT_BROW = (70, 63, 105, 66, 107, 55, 65, 52, 53, 46)
 RIGHT_BROW = (300, 293, 334, 296, 336, 285, 295, 282, 283, 276)
 NOSTRILS = (98, 327, 2, 97, 326, 60, 290, 20, 250, 238, 458)
+NOSE = (8, 193, 417, 129, 358, 98, 327, 2)
+"""Outline of the nose from between the brows to the wings."""
 MOUTH_SURROUNDINGS = (205, 425, 50, 280, 212, 432, 202, 422, 200, 2, 164, 36, 266, 214, 434, 204, 424)
 """Cheek folds and chin: skin that moves with the mouth."""
 CHIN = (83, 313, 201, 421, 208, 428, 199, 175)
