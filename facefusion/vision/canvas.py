@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol, cast
 
 import cv2
@@ -57,20 +57,29 @@ class Canvas:
         """The planes as they are now; do not keep them over a :meth:`blend`."""
         return self.store.planes()
 
-    def blend(self, index: int, values: Samples, mask: Mask, crop_to_plane: Affine) -> None:
-        """Lay ``values``, codes in crop coordinates, over plane ``index`` where ``mask`` is above zero."""
-        height, width = self.planes[index].shape[:2]
+    def blend(self, first: int, patches: Sequence[Samples], mask: Mask, crop_to_plane: Affine) -> None:
+        """Lay patches, codes in crop coordinates, over planes of one size where ``mask`` is above zero.
+
+        Args:
+            first: index of the first plane; the others follow it.
+            patches: one for each plane.
+            mask: 0..1, in crop coordinates.
+            crop_to_plane: the map from the crop to each of the planes.
+        """
+        height, width = self.planes[first].shape[:2]
         region = _clip(image_of(crop_to_plane, _with_border(mask, crop_to_plane)), width, height)
         if region is None:
             return
         weight = spread_mask(mask, crop_to_plane, region)
         if not cv2.hasNonZero(weight):
             return
-        laid = spread(values, crop_to_plane, region)
+        rest = np.float32(1.0) - weight
         area = np.s_[region.top : region.bottom, region.left : region.right]
-        target = self.store.writable_planes()[index][area]
-        self._covered.append((index, region, target.copy()))
-        target[...] = _mix(target, laid, weight)
+        for index, patch in enumerate(patches, first):
+            laid = spread(patch, crop_to_plane, region)
+            target = self.store.writable_planes()[index][area]
+            self._covered.append((index, region, target.copy()))
+            target[...] = _mix(target, laid, weight, rest)
 
     def rollback(self) -> None:
         """Restore every pixel that :meth:`blend` has written."""
@@ -103,10 +112,10 @@ def _clip(region: Region, width: int, height: int) -> Region | None:
     return Region(left, top, right, bottom) if left < right and top < bottom else None
 
 
-def _mix(before: Plane, laid: Samples, weight: npt.NDArray[np.float32]) -> Plane:
-    """Weighted mean, rounded; exactly ``before`` where the weight is zero."""
+def _mix(before: Plane, laid: Samples, weight: npt.NDArray[np.float32], rest: npt.NDArray[np.float32]) -> Plane:
+    """Mean by ``weight`` and ``rest``, which add up to 1; rounded, and exactly ``before`` where the weight is zero."""
     if before.dtype == np.uint8 and laid.dtype == np.uint8:
-        return cast("Plane", cv2.blendLinear(laid, before, weight, np.float32(1.0) - weight))
+        return cast("Plane", cv2.blendLinear(laid, before, weight, rest))
     old = before.astype(np.float32)
     share = weight if old.ndim == 2 else weight[..., None]
     mixed = np.rint(old + (laid.astype(np.float32) - old) * share)

@@ -144,8 +144,9 @@ class YuvPicture:
             return
         mask, crop_to_frame = _cut(mask, region), _from_region(frame_to_crop, region)
         patches = bgr_to_planes(_cut(crop, region), self.layout.coding, grey=self.grey)
-        for index, patch in enumerate(patches):
-            self._canvas.blend(index, patch, mask, compose(self.layout.to_plane(index), crop_to_frame))
+        for first, group in ((0, patches[:1]), (1, patches[1:])):
+            if group:
+                self._canvas.blend(first, group, mask, compose(self.layout.to_plane(first), crop_to_frame))
 
     def replaced_by(self, pixels: Pixels) -> YuvPicture:
         """A new picture of the same format; ``pixels`` may have any size."""
@@ -204,7 +205,7 @@ class BgrPicture:
         if region is None:
             return
         patch = self._from_levels(_cut(crop, region))
-        self._canvas.blend(0, patch, _cut(mask, region), _from_region(frame_to_crop, region))
+        self._canvas.blend(0, (patch,), _cut(mask, region), _from_region(frame_to_crop, region))
 
     def replaced_by(self, pixels: Pixels) -> Self:
         """A new picture of the same depth; alpha is resized with it."""
