@@ -69,7 +69,7 @@ class Models:
 
     def worker_megabytes(self) -> int:
         """Memory that one worker needs to run the graphs, at most one at a time, as the catalogue estimates it."""
-        return max((_megabytes(card) for card in self.cards.values()), default=0)
+        return max((int(card.number("worker_megabytes", 0)) for card in self.cards.values()), default=0)
 
     def runners(self, pool: InferencePool) -> Runners:
         """What makes the runner of a card's graph."""
@@ -88,8 +88,3 @@ class Models:
             for name, provider in names.items()
             if provider is not None or name not in self._files
         }
-
-
-def _megabytes(card: ModelCard) -> int:
-    value = card.numbers.get("worker_megabytes", 0)
-    return int(value) if isinstance(value, int | float) else 0

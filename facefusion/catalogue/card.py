@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from facefusion.core.errors import ModelError
+
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
@@ -83,3 +85,14 @@ class ModelCard:
     """What the family needs to know by number: input size, mean, scale, thresholds."""
     graph: GraphFile | None = None
     """How ``file`` is made; none for a model that is code only."""
+
+    def number(self, name: str, default: float | None = None) -> float:
+        """The number ``name`` of this entry, or the family's own where the entry says nothing.
+
+        Raises:
+            ModelError: the entry has something else under that name, or nothing where the family has no own.
+        """
+        value = self.numbers.get(name, default)
+        if isinstance(value, int | float):
+            return float(value)
+        raise ModelError(f"Model {self.name}: {name} is {value!r} in the catalogue", "It must be a number.")

@@ -29,10 +29,10 @@ class SuperResolution:
     def __init__(self, card: ModelCard, runner: GraphRunner) -> None:
         self._runner = runner
         self._buffers = ThreadBuffers()
-        self.scale = int(_number(card, "scale"))
-        self._consumed = int(_number(card, "consumed"))
-        self._margin = int(_number(card, "margin"))
-        self._tile = int(_number(card, "tile"))
+        self.scale = int(card.number("scale"))
+        self._consumed = int(card.number("consumed"))
+        self._margin = int(card.number("margin"))
+        self._tile = int(card.number("tile"))
 
     def output_size(self, size: Size) -> Size:
         """Size of the enlarged picture."""
@@ -66,9 +66,3 @@ class SuperResolution:
         output = self._runner.run({"input": tensor})["output"][0]
         pixels: npt.NDArray[np.float32] = output.transpose(1, 2, 0)[:, :, ::-1] * np.float32(255)
         return pixels.clip(0, 255, out=pixels)
-
-
-def _number(card: ModelCard, name: str) -> float:
-    value = card.numbers[name]
-    assert isinstance(value, int | float)
-    return value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from facefusion.catalogue.catalogue import Catalogue
@@ -142,3 +144,16 @@ def test_models_that_work_in_tiles_say_what_a_worker_takes():
     tiled = [card for card in Catalogue.load().cards() if "tile" in card.numbers]
     assert {card.name for card in tiled} == {"waifu2x_photo_2x", "waifu2x_x2", "real_esrgan_x4"}
     assert all(float(str(card.numbers["worker_megabytes"])) >= 100 for card in tiled)
+
+
+def test_a_number_of_an_entry_must_be_one():
+    card = Catalogue.load().card("yunet")
+    assert card.number("overlap_limit") == 0.3
+    assert card.number("missing", 3) == 3.0
+    odd = replace(card, numbers={"input_size": "big"})
+    with pytest.raises(
+        ModelError, match=r"^Model yunet: input_size is 'big' in the catalogue\. It must be a number\.$"
+    ):
+        odd.number("input_size", 1)
+    with pytest.raises(ModelError, match=r"^Model yunet: missing is None in the catalogue\."):
+        card.number("missing")

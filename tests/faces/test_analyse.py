@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from facefusion.core.errors import ModelError
-from facefusion.core.values import Size
 from facefusion.faces.analyse import DISAGREEMENT_LIMIT, FaceAnalyser
 from facefusion.faces.detect.base import Detections
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.landmark.base import region_of_detection, region_of_mesh
 from facefusion.faces.landmark.mesh import FaceMesh
 from facefusion.faces.landmark.points import SIXTY_EIGHT, eye_distance, five_points, sixty_eight_points
-from facefusion.faces.numbers import number
 from facefusion.faces.recognise.base import distance, mean_embedding, unit
 from facefusion.faces.recognise.sface import SFace
 from facefusion.vision.geometry import FACE_TEMPLATES, SquareRegion
@@ -207,21 +204,3 @@ def test_mean_of_embeddings_has_unit_length():
         mean_embedding([])
     with pytest.raises(ValueError, match="no direction"):
         unit(np.zeros(4, np.float32))
-
-
-def test_number_in_the_catalogue_must_be_one():
-    assert number(card("x"), "missing", 3) == 3.0
-    odd = card("x").__class__("odd", "k", "f", "", "", 2026, "", None, numbers={"input_size": "big"})
-    with pytest.raises(ModelError, match=r"^Model odd: input_size is 'big' in the catalogue\. It must be a number\.$"):
-        number(odd, "input_size", 1)
-
-
-def test_search_limit_reaches_the_detector():
-    class Sizes:
-        def detect(self, image, minimum_score):
-            self.seen = image.shape[:2], minimum_score
-            return Detections(np.zeros((0, 4), np.float32), np.zeros(0, np.float32), np.zeros((0, 5, 2), np.float32))
-
-    detector = Sizes()
-    FaceSearch(detector, Size(160, 160), 0.7).find(blank(320, 240))
-    assert detector.seen == ((120, 160), 0.7)

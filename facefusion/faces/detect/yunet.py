@@ -15,7 +15,6 @@ from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import GraphRunner
 from facefusion.core.values import Tensor
 from facefusion.faces.detect.base import Detections
-from facefusion.faces.numbers import number
 from facefusion.memory.buffers import ThreadBuffers
 from facefusion.vision.boxes import suppress_overlaps
 
@@ -30,7 +29,7 @@ class YuNet:
     def __init__(self, card: ModelCard, graph: GraphRunner) -> None:
         self._graph = graph
         self._buffers = ThreadBuffers()
-        self._overlap_limit = number(card, "overlap_limit", OVERLAP_LIMIT)
+        self._overlap_limit = card.number("overlap_limit", OVERLAP_LIMIT)
 
     def detect(self, image: npt.NDArray[np.uint8], minimum_score: float) -> Detections:
         """See :class:`~facefusion.faces.detect.base.FaceDetector`."""

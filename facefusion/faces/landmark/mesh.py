@@ -11,7 +11,6 @@ from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import GraphRunner
 from facefusion.core.values import Picture, Size
 from facefusion.faces.landmark.base import MeshReading
-from facefusion.faces.numbers import number
 from facefusion.memory.buffers import ThreadBuffers
 from facefusion.vision.geometry import SquareRegion, invert, transform_mesh
 
@@ -25,7 +24,7 @@ class FaceMesh:
     def __init__(self, card: ModelCard, graph: GraphRunner) -> None:
         self._graph = graph
         self._buffers = ThreadBuffers()
-        self._side = int(number(card, "input_size", INPUT_SIDE))
+        self._side = int(card.number("input_size", INPUT_SIDE))
 
     def read(self, picture: Picture, region: SquareRegion) -> MeshReading:
         """See :class:`~facefusion.faces.landmark.base.FaceLandmarker`."""

@@ -12,7 +12,6 @@ import numpy as np
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import GraphRunner
 from facefusion.core.values import Embedding, Landmarks5, Picture, Size
-from facefusion.faces.numbers import number
 from facefusion.faces.recognise.base import unit
 from facefusion.vision.geometry import fit_template
 
@@ -25,7 +24,7 @@ class SFace:
 
     def __init__(self, card: ModelCard, graph: GraphRunner) -> None:
         self._graph = graph
-        self._side = int(number(card, "input_size", INPUT_SIDE))
+        self._side = int(card.number("input_size", INPUT_SIDE))
 
     def embed(self, picture: Picture, points: Landmarks5) -> Embedding:
         """See :class:`~facefusion.faces.recognise.base.FaceRecogniser`; wants the detector's five points."""
