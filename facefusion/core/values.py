@@ -104,6 +104,8 @@ class Frame:
     time: Fraction
     """Presentation time in seconds."""
     picture: Picture
+    duration: Fraction = Fraction(0)
+    """Seconds until the next frame is shown; 0 where nobody said."""
 
 
 @dataclass(frozen=True, slots=True)
