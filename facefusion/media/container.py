@@ -27,6 +27,8 @@ class Container:
     """Encoder for sound that cannot be copied."""
     refused_sound: tuple[str, ...] = ()
     """Codecs that FFmpeg's muxer promises to hold and then refuses."""
+    in_band: bool = False
+    """Has no place of its own for H.264's and HEVC's parameter sets: they go into the stream."""
     edit_lists: bool = False
     """Can hold packets that are decoded but not shown, and a cover as a stream."""
 
@@ -52,18 +54,18 @@ H26X = (
 NOT_IN_MPEG = ("aac", "opus", "flac", "vorbis", "pcm_s16le", "pcm_s24le", "pcm_s32le", "alac")
 
 CONTAINERS: dict[str, Container] = {
-    ".avi": Container("avi", encoder_options=IN_ORDER, constant_rate=True),
+    ".avi": Container("avi", in_band=True, encoder_options=IN_ORDER, constant_rate=True),
     ".m4v": Container("mp4", encoders=H26X, options=FAST_START, edit_lists=True),
     ".mkv": Container("matroska", refused=("rawvideo",), attachments=True),
     ".mov": Container(
         "mov", refused=("libvpx-vp9",), refused_sound=("opus", "flac"), options=FAST_START, edit_lists=True
     ),
     ".mp4": Container("mp4", refused=("rawvideo",), options=FAST_START, edit_lists=True),
-    ".mpeg": Container("mpeg", encoders=("libx264",), sound="mp2", refused_sound=NOT_IN_MPEG, slack=2),
-    ".mpg": Container("mpeg", encoders=("libx264",), sound="mp2", refused_sound=NOT_IN_MPEG, slack=2),
-    ".mxf": Container("mxf", encoders=("libx264",), constant_rate=True, sound="pcm_s16le"),
+    ".mpeg": Container("mpeg", in_band=True, encoders=("libx264",), sound="mp2", refused_sound=NOT_IN_MPEG, slack=2),
+    ".mpg": Container("mpeg", in_band=True, encoders=("libx264",), sound="mp2", refused_sound=NOT_IN_MPEG, slack=2),
+    ".mxf": Container("mxf", in_band=True, encoders=("libx264",), constant_rate=True, sound="pcm_s16le"),
     ".webm": Container("webm", encoders=("libvpx-vp9",), sound="libopus"),
-    ".wmv": Container("asf", encoders=("libx264",), encoder_options=IN_ORDER, slack=3),
+    ".wmv": Container("asf", in_band=True, encoders=("libx264",), encoder_options=IN_ORDER, slack=3),
 }
 """By lower-case extension."""
 

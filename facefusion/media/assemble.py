@@ -1,0 +1,193 @@
+"""Joining finished segments with the source's other tracks into the result, without touching a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain
+from pathlib import Path
+from typing import cast
+
+import av
+from av.bitstream import BitStreamFilterContext
+from av.container import OutputContainer
+from av.container.core import Flags
+from av.packet import Packet
+from av.video.stream import VideoStream
+
+from facefusion.core.errors import OutputError
+from facefusion.core.stop import StopToken
+from facefusion.media.container import container_of
+from facefusion.media.encoding import Encoding
+from facefusion.media.failure import explained
+from facefusion.media.output import move_into_place, part_path
+from facefusion.media.probe import MediaInfo
+from facefusion.media.segment import Segment
+from facefusion.media.tracks import TrackCopier
+from facefusion.media.verify import Expected, verify_video
+
+FILE_TAGS = frozenset(("major_brand", "minor_version", "compatible_brands", "encoder", "software"))
+"""Tags that describe the old file, in lower case."""
+
+IN_BAND = {"h264": "h264_mp4toannexb", "hevc": "hevc_mp4toannexb"}
+"""What brings parameter sets into the stream, for containers that have no other place for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The part of the source that the result shows, in seconds of the source."""
+
+    start: Fraction | None = None
+    """Becomes 0; where none, all times stay as they are."""
+    end: Fraction | None = None
+    """Where the last frame ends; where none, where the source does."""
+
+
+def assemble(
+    path: Path, segments: Sequence[Segment], encoding: Encoding, source: MediaInfo, cut: Cut, stop: StopToken
+) -> tuple[str, ...]:
+    """Write the result beside its name, verify it, and move it there.
+
+    Args:
+        path: the result; its extension names the container.
+        segments: in order, together the whole picture.
+        encoding: that they were made with.
+        source: the video that the other tracks are taken from.
+        cut: which part of it is shown.
+        stop: asked now and then.
+
+    Returns:
+        What the user should know: what could not be kept, and what was changed.
+
+    Raises:
+        OutputError: the result cannot be written, or reads back as something else.
+        ResourceError: the disk is full.
+        Stopped: a stop was requested; nothing was left behind.
+    """
+    if not segments:
+        raise OutputError(f"{path} would hold no frame", "Check the target and the trim range.")
+    part = part_path(path)
+    try:
+        with ExitStack() as stack:
+            expected, notices = _Assembly(part, path, segments, encoding, source, cut, stack).write(stop)
+        verify_video(part, path, expected)
+        move_into_place(part, path)
+        return notices
+    except (av.FFmpegError, OSError, ValueError) as error:
+        raise explained(error, path, encoding.encoder) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+class _Assembly:
+    """The output container while it is written."""
+
+    def __init__(
+        self,
+        part: Path,
+        path: Path,
+        segments: Sequence[Segment],
+        encoding: Encoding,
+        source: MediaInfo,
+        cut: Cut,
+        stack: ExitStack,
+    ) -> None:
+        self._path = path
+        self._segments = segments
+        self._encoding = encoding
+        self._source = source
+        self._cut = cut
+        self._container = container_of(path)
+        self._stamps = tuple(chain.from_iterable(segment.stamps for segment in segments))
+        self._end = self._stamps[-1] + segments[-1].last_duration
+        self._delay = min(max(segment.delay for segment in segments), len(self._stamps) - 1)
+        options = dict(self._container.options)
+        self._output: OutputContainer = av.open(
+            str(part.absolute()), "w", format=self._container.muxer, container_options=options
+        )
+        stack.callback(_close_quietly, self._output)
+        self._output.flags |= cast("int", Flags.bitexact.value)  # no dates, no random identifiers
+        self._filter: BitStreamFilterContext | None = None
+        self._stream = self._add_picture()
+        self._add_tags()
+        self._tracks = stack.enter_context(TrackCopier(source, self._output, self._container))
+        self._tracks.begin(cut.start, cut.end)
+
+    def write(self, stop: StopToken) -> tuple[Expected, tuple[str, ...]]:
+        """Write everything; what the file has to be, and what was said on the way."""
+        start = self._cut.start or 0
+        for number, (rank, packet) in enumerate(self._packets()):
+            stop.check()
+            packet.pts = self._stamps[rank]
+            packet.dts = self._decoding_stamp(number)
+            packet.duration = self._duration(rank)
+            packet.time_base = self._encoding.time_base
+            self._tracks.advance(packet.dts * self._encoding.time_base + start)
+            packet.stream = self._stream
+            self._output.mux_one(packet)
+        self._tracks.finish()
+        self._output.close()
+        expected = Expected(
+            frames=len(self._stamps),
+            duration=(self._end - self._stamps[0]) * self._encoding.time_base,
+            tolerance=self._container.slack / self._encoding.frame_rate,
+            size=self._encoding.size,
+            tracks=self._tracks.filled("audio", "subtitle"),
+            void_tracks=self._tracks.void("audio", "subtitle"),
+        )
+        return expected, tuple(self._tracks.notices)
+
+    def _add_picture(self) -> VideoStream:
+        with av.open(str(self._segments[0].path.absolute())) as first:
+            template = first.streams.video[0]
+            stream = cast("VideoStream", self._output.add_stream_from_template(template, opaque=True))
+            if self._container.in_band:
+                name = IN_BAND.get(template.codec_context.name)
+                self._filter = None if name is None else BitStreamFilterContext(name, template, stream)
+        context = stream.codec_context
+        context.sample_aspect_ratio = self._encoding.sample_aspect
+        stream.time_base = self._encoding.time_base
+        context.framerate = self._encoding.frame_rate
+        if self._encoding.codec_tag and self._container.muxer in ("mp4", "mov"):
+            context.codec_tag = self._encoding.codec_tag
+        if self._encoding.has_alpha:
+            stream.metadata["alpha_mode"] = "1"
+        return stream
+
+    def _add_tags(self) -> None:
+        with av.open(str(self._source.path.absolute()), metadata_errors="replace") as source:
+            chapters = source.chapters()
+            if chapters and self._cut.start is None:
+                self._output.set_chapters(chapters)
+            tags = {key: value for key, value in source.metadata.items() if key.lower() not in FILE_TAGS}
+        self._output.metadata.update(tags)
+
+    def _packets(self) -> Iterator[tuple[int, Packet[VideoStream]]]:
+        """All packets in coding order, each with the number of its frame in the result."""
+        first = 0
+        for segment in self._segments:
+            with av.open(str(segment.path.absolute())) as container:
+                for rank, packet in segment.packets(container):
+                    for filtered in self._filter.filter(packet) if self._filter is not None else (packet,):
+                        yield first + rank, filtered
+            first += len(segment.stamps)
+
+    def _decoding_stamp(self, number: int) -> int:
+        """Decoding times are the presentation times, late by as much as any frame comes before its turn.
+
+        They have to rise over the joints too, so they are reckoned over all segments.
+        """
+        if number >= self._delay:
+            return self._stamps[number - self._delay]
+        return self._stamps[number] - (self._stamps[self._delay] - self._stamps[0])
+
+    def _duration(self, rank: int) -> int:
+        following = self._stamps[rank + 1] if rank + 1 < len(self._stamps) else self._end
+        return following - self._stamps[rank]
+
+
+def _close_quietly(output: OutputContainer) -> None:
+    with suppress(av.FFmpegError, ValueError, OSError):  # closed already, or thrown away
+        output.close()

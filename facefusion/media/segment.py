@@ -1,0 +1,193 @@
+"""One closed piece of a video, encoded on its own.
+
+A segment's file holds the packets under time stamps that merely number the frames, since no container keeps times of
+every time base; the true ones travel in the :class:`Segment`. Files are Matroska: it holds what every encoder makes,
+alpha and colour descriptions included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self, TypeVar, cast
+
+import av
+from av.container import InputContainer, OutputContainer
+from av.container.core import Flags
+from av.packet import Packet
+from av.video.stream import VideoStream
+
+from facefusion.core.errors import OutputError
+from facefusion.core.values import Frame
+from facefusion.media.encoding import Encoding
+from facefusion.media.failure import explained
+
+ResultT = TypeVar("ResultT")
+
+MUXER = "matroska"
+COUNT = Fraction(1, 1000)
+"""Matroska's clock; a frame's number is its time."""
+
+HEAD = 64
+"""Number of the first frame. Decoding times count packets from 0 and must not pass presentation times; no encoder
+gives a frame more than a few packets before its turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A finished segment."""
+
+    path: Path
+    stamps: tuple[int, ...]
+    """Presentation time of each frame, in order, in units of the encoding's time base."""
+    last_duration: int
+    """How long the last frame shows, in the same units."""
+    delay: int
+    """By how many packets a frame comes at most before its turn."""
+
+    def to_json(self) -> Mapping[str, object]:
+        """All but the path, for a manifest."""
+        return {"stamps": list(self.stamps), "last_duration": self.last_duration, "delay": self.delay}
+
+    @classmethod
+    def from_json(cls, path: Path, data: Mapping[str, object]) -> Self:
+        """What :meth:`to_json` gave.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is something else.
+        """
+        stamps = tuple(int(stamp) for stamp in cast("Sequence[int]", data["stamps"]))
+        return cls(path, stamps, int(cast("int", data["last_duration"])), int(cast("int", data["delay"])))
+
+    def packets(self, container: InputContainer) -> Iterator[tuple[int, Packet[VideoStream]]]:
+        """Each packet in coding order, with the number of its frame within the segment."""
+        stream = container.streams.video[0]
+        for packet in container.demux(stream):
+            if packet.size and packet.pts is not None:
+                yield round(packet.pts * packet.time_base / COUNT) - HEAD, packet
+
+
+class SegmentWriter(Protocol):
+    """Encodes the frames of one segment, in order. A context manager; leaving it unfinished removes the file."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def write(self, frame: Frame) -> None:
+        """Encode one frame; its picture must not change any more."""
+
+    def finish(self) -> Segment:
+        """Complete the file."""
+
+
+class SegmentEncoder:
+    """Encodes with one of FFmpeg's encoders, in this process."""
+
+    def __init__(self, encoding: Encoding, path: Path) -> None:
+        """Prepare to write.
+
+        Args:
+            encoding: what the encoder is told.
+            path: the file to write.
+        """
+        self._encoding = encoding
+        self._path = path
+        self._stack = ExitStack()
+        self._stamps: list[int] = []
+        self._last_duration = 0
+        self._ranks: dict[int, int] = {}
+        """Number of each frame that the encoder holds, by its stamp."""
+        self._packets = 0
+        self._delay = 0
+
+    def __enter__(self) -> Self:
+        try:
+            self._open()
+        except BaseException:
+            self._discard()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._discard()
+
+    def write(self, frame: Frame) -> None:
+        """Encode one frame.
+
+        Raises:
+            OutputError: the encoder or the disk refuses it.
+            ResourceError: the disk is full.
+        """
+        time_base = self._encoding.time_base
+        encoded = self._encoding.frame_of(frame.picture)
+        stamp = round(frame.time / time_base)
+        if self._stamps and stamp <= self._stamps[-1]:
+            raise OutputError(
+                f"frame {frame.index} does not come after the one before it", "Choose a container with finer times."
+            )
+        self._ranks[stamp] = len(self._stamps)
+        self._stamps.append(stamp)
+        self._last_duration = max(round(frame.duration / time_base), 1)
+        encoded.time_base = time_base
+        encoded.pts = stamp
+        encoded.duration = self._last_duration
+        encoded.pict_type = 0
+        self._guarded(lambda: self._keep(self._stream.encode(encoded)))
+
+    def finish(self) -> Segment:
+        """Complete the file.
+
+        Raises:
+            OutputError: nothing was written, or the encoder did not give every frame back.
+            ResourceError: the disk is full.
+        """
+        self._guarded(lambda: self._keep(self._stream.encode(None)))
+        if self._ranks or not self._stamps:
+            raise OutputError(
+                f"{self._encoding.encoder} gave {self._packets} of {len(self._stamps)} frames back",
+                "Choose another --output-video-encoder.",
+            )
+        self._guarded(self._output.close)
+        self._stack.pop_all()
+        return Segment(self._path, tuple(self._stamps), self._last_duration, self._delay)
+
+    def _open(self) -> None:
+        self._path.unlink(missing_ok=True)
+        self._output: OutputContainer = self._guarded(lambda: av.open(str(self._path.absolute()), "w", format=MUXER))
+        self._stack.callback(self._remove)
+        self._output.flags |= cast("int", Flags.bitexact.value)  # no dates, no random identifiers
+        self._stream = self._guarded(lambda: self._encoding.add_stream(self._output))
+        self._stream.time_base = COUNT
+
+    def _keep(self, packets: Sequence[Packet[VideoStream]]) -> None:
+        for packet in packets:
+            rank = self._ranks.pop(cast("int", packet.pts))
+            packet.pts, packet.dts, packet.duration = rank + HEAD, self._packets, 1
+            packet.time_base = COUNT
+            self._output.mux_one(packet)
+            self._delay = max(self._delay, self._packets - rank)
+            self._packets += 1
+
+    def _guarded(self, action: Callable[[], ResultT]) -> ResultT:
+        """Do something with FFmpeg and turn its errors into ours."""
+        try:
+            return action()
+        except (av.FFmpegError, OSError, ValueError) as error:
+            raise explained(error, self._path, self._encoding.encoder) from error
+
+    def _remove(self) -> None:
+        with suppress(av.FFmpegError, ValueError):  # the file is thrown away
+            self._output.close()
+        self._path.unlink(missing_ok=True)
+
+    def _discard(self) -> None:
+        self._stack.close()
