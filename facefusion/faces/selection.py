@@ -51,10 +51,6 @@ class FaceSelector:
     def __init__(self, settings: FaceSelectorSettings, reference: Embedding | None = None) -> None:
         self._settings = settings
         self._reference = reference
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget earlier decisions: a new video or segment begins."""
         self._accepted: set[int] = set()
         self._chosen: int | None = None
         self._rival_since: float | None = None

@@ -76,10 +76,6 @@ class FaceTracker:
     def __init__(self, analyser: FaceAnalyser, limits: TrackerLimits = TrackerLimits()) -> None:
         self._analyser = analyser
         self._limits = limits
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget all faces: a new video or segment begins."""
         self._tracks: list[Track] = []
         self._next_number = 0
         self._searched = self._searched_turned = -math.inf

@@ -142,7 +142,7 @@ class _Assembly:
     def _add_picture(self) -> VideoStream:
         with av.open(str(self._segments[0].path.absolute())) as first:
             template = first.streams.video[0]
-            stream = cast("VideoStream", self._output.add_stream_from_template(template, opaque=True))
+            stream = self._output.add_stream_from_template(template, opaque=True)
             if self._container.in_band:
                 name = IN_BAND.get(template.codec_context.name)
                 self._filter = None if name is None else BitStreamFilterContext(name, template, stream)

@@ -51,8 +51,8 @@ class Processor(Protocol):
     def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
         """Work on the picture and return it, or a new one. Any thread; no state of its own."""
 
-    def reset(self) -> None:
-        """Forget what earlier frames taught: a new video or segment begins."""
+    def afresh(self) -> Processor:
+        """The same processor, knowing nothing of any frame: a new video or segment begins. What is costly is shared."""
 
 
 @dataclass(frozen=True, slots=True)

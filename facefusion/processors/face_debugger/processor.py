@@ -71,8 +71,9 @@ class FaceDebugger:
             sheet.dots(sixty_eight_points(face.mesh), MESH_COLOUR)
         sheet.paste()
 
-    def reset(self) -> None:
-        """Nothing is kept."""
+    def afresh(self) -> FaceDebugger:
+        """Itself: nothing is kept from frame to frame."""
+        return self
 
 
 class _Sheet:

@@ -61,8 +61,9 @@ class FaceEnhancer:
         larger = side * self._network.scale
         picture.paste(enhanced, _soft_box(larger) * np.float32(self._blend), square.to_crop(larger))
 
-    def reset(self) -> None:
-        """Nothing is kept."""
+    def afresh(self) -> FaceEnhancer:
+        """Itself: nothing is kept from frame to frame."""
+        return self
 
 
 def _square(face: Face) -> SquareRegion:

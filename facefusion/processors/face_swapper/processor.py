@@ -41,9 +41,9 @@ class FaceSwapper:
             self._family.swap(picture, face, seen)
         return picture
 
-    def reset(self) -> None:
-        """Forget all tracks."""
-        self._family.reset()
+    def afresh(self) -> FaceSwapper:
+        """The same swapper without tracks."""
+        return FaceSwapper(self._family.afresh())
 
 
 def _models(settings: FaceSwapperSettings) -> Mapping[str, str]:

@@ -41,8 +41,9 @@ class FrameEnhancer:
             return picture.replaced_by(enlarged)
         return picture.replaced_by(np.clip(np.rint(enlarged), 0, 255).astype(np.uint8))
 
-    def reset(self) -> None:
-        """Nothing is kept."""
+    def afresh(self) -> FrameEnhancer:
+        """Itself: nothing is kept from frame to frame."""
+        return self
 
 
 def _models(settings: FrameEnhancerSettings) -> Mapping[str, str]:

@@ -99,8 +99,7 @@ def test_same_input_same_pixels(family, target):
 
 
 def test_threads_do_not_matter(family):
-    swapper = FaceSwapper(family)
-    swapper.reset()
+    swapper = FaceSwapper(family).afresh()
     frames = []
     for index in range(6):
         placed = heads.mesh(centre=(140 + 4 * index, 120), radius=60, yaw=5 * index - 15)
@@ -136,8 +135,7 @@ def test_two_faces_are_swapped_each_in_its_place(family):
     pixels = heads.paint(places[0], heads.skin(seed=2))
     pixels[:, 160:] = heads.paint(places[1], heads.skin(colour=(150, 170, 190), seed=3))[:, 160:]
     faces = [heads.face(place, track=number) for number, place in enumerate(places)]
-    swapper = FaceSwapper(family)
-    swapper.reset()
+    swapper = FaceSwapper(family).afresh()
     both = BgrPicture(pixels.copy())
     swapper.process(both, faces, swapper.observe(heads.frame(pixels), faces))
     alone = BgrPicture(pixels.copy())
@@ -188,7 +186,7 @@ class TestOverTime:
         return family.observe(heads.frame(pixels, index), heads.face(PLACED, **about))
 
     def test_light_settles_and_a_fresh_track_starts_anew(self, family, target):
-        family.reset()
+        family = family.afresh()
         dim = (target * 0.6).astype(np.uint8)
         settled = self.observe(family, dim, 100).light.field[..., 0].mean()
         self.observe(family, target, 0, track=4, fresh=True)
@@ -203,7 +201,7 @@ class TestOverTime:
         assert fresh == pytest.approx(settled, abs=1e-4)
 
     def test_tracks_do_not_mix(self, family, target):
-        family.reset()
+        family = family.afresh()
         dim = (target * 0.6).astype(np.uint8)
         self.observe(family, target, 0, track=1, fresh=True)
         alone = self.observe(family, dim, 50).light.field
@@ -211,15 +209,15 @@ class TestOverTime:
         assert other == pytest.approx(alone, abs=1e-4)
 
     def test_tracks_that_are_gone_are_forgotten(self, family, target):
-        family.reset()
+        family = family.afresh()
         for number in range(20):
             self.observe(family, target, number * 30, track=number)
         assert len(family._tracks) <= 6
 
-    def test_reset_forgets(self, family, target):
+    def test_afresh_knows_no_tracks(self, family, target):
         dim = (target * 0.6).astype(np.uint8)
         self.observe(family, target, 0, track=1)
-        family.reset()
+        family = family.afresh()
         alone = self.observe(family, dim, 50).light.field
         assert self.observe(family, dim, 1, track=1).light.field == pytest.approx(alone, abs=1e-4)
 

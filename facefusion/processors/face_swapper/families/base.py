@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
 from facefusion.core.values import Face, Frame, Picture
 from facefusion.processors.base import Source
@@ -25,5 +25,5 @@ class SwapperFamily(Protocol):
     def swap(self, picture: Picture, face: Face, observation: object) -> None:
         """Change one face of the picture in place; ``observation`` is what :meth:`observe` gave for it."""
 
-    def reset(self) -> None:
-        """Forget all tracks."""
+    def afresh(self) -> Self:
+        """The same family with the same identity, and without tracks."""

@@ -5,7 +5,9 @@ No network beyond the landmarks is needed, so it works with what pip brings, at 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
+from typing import Self
 
 from facefusion.core.errors import FaceFusionError, FaceNotFoundError
 from facefusion.core.values import Face, Frame, Landmarks478, Picture
@@ -64,9 +66,11 @@ class MeshFamily:
             raise TypeError(f"expected what observe() gave for this face, not {observation!r}")
         swap(picture, self._known(), observation, self._strength)
 
-    def reset(self) -> None:
-        """Forget all tracks."""
-        self._tracks.clear()
+    def afresh(self) -> Self:
+        """The same identity without tracks."""
+        other = copy.copy(self)
+        other._tracks = {}
+        return other
 
     def _known(self) -> MeshIdentity:
         if self._identity is None:
