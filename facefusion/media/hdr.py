@@ -30,7 +30,7 @@ class MasteringDisplay:
 
 @dataclass(frozen=True, slots=True)
 class ContentLight:
-    """Greatest light of a pixel (MaxCLL) and of a frame on average (MaxFALL), in candela per square metre (CTA-861.3)."""
+    """Greatest light of a pixel (MaxCLL) and of a frame on average (MaxFALL), in cd/m2 (CTA-861.3)."""
 
     pixel: int
     frame_average: int
