@@ -71,6 +71,12 @@ class MiscSettings:
     fail_on_held_frames: bool = option(
         False, "end with status 1 if any frame was passed through unchanged", scope=Scope.JOB, commands=STEP_COMMANDS
     )
+    no_resume: bool = option(
+        False,
+        "begin from the first frame, also where an earlier run of the same step did not come to its end",
+        scope=Scope.JOB,
+        commands=STEP_COMMANDS,
+    )
 
 
 GENERAL_GROUPS: tuple[type, ...] = (PathsSettings, ProcessorsSettings, MiscSettings)

@@ -1,0 +1,84 @@
+"""Files that are there whole or not at all, and what it means when the system refuses to write them."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from pathlib import Path
+
+from facefusion.core.errors import FaceFusionError, OutputError, ResourceError
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""No space left, or none of the user's share."""
+
+_REASONS = {
+    errno.EACCES: "you may not write there",
+    errno.EPERM: "you may not write there",
+    errno.EROFS: "its file system is read-only",
+    errno.EFBIG: "the file grows beyond what the file system or a limit of the system allows",
+    errno.ENOTDIR: "a part of the path is no folder",
+    errno.ENOENT: "the folder is not there",
+    errno.EIO: "the disk fails",
+}
+
+
+def refusal(error: OSError, path: Path, remedy: str) -> FaceFusionError:
+    """The error to raise where the system does not let us write.
+
+    Args:
+        error: the system's.
+        path: what was to be written.
+        remedy: what the user can do, such as the option that names another place.
+    """
+    if error.errno in FULL:
+        return ResourceError(f"{path} cannot be written: the disk is full", f"Free some space. {remedy}")
+    reason = _REASONS.get(error.errno or 0) or error.strerror or str(error)
+    return OutputError(f"{path} cannot be written: {reason}", remedy)
+
+
+def flush(path: Path) -> None:
+    """Return once the disk holds the file's content.
+
+    Raises:
+        OSError: it cannot.
+    """
+    with path.open("rb+") as file:
+        try:
+            os.fsync(file.fileno())
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # what a file system says that cannot be asked
+                raise
+
+
+def flush_folder(folder: Path) -> None:
+    """Return once the disk holds the names in a folder. Windows keeps them by itself."""
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # some network file systems cannot be asked
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file: at any moment there is all of it under its name, or what was there before.
+
+    The unfinished one lies beside it, with ``.part`` added to its name; no two writers at once.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    part = path.with_name(f"{path.name}.part")
+    try:
+        part.write_bytes(data)
+        flush(part)
+        part.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise
+    flush_folder(path.parent)

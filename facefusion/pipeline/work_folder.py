@@ -1,0 +1,316 @@
+"""Where a run keeps its finished segments until the result is in place, and finds those of an earlier run.
+
+::
+
+    <root>/.lock                       held for the moment in which folders are made, taken over or removed
+    <root>/<address>-<token>/          one per run, mode 0700
+        lock                           held as long as a run works in it
+        folder.json                    format, fingerprint, beginning
+        segment-000000.mkv             a finished segment, and
+        segment-000000.json            its record: size and SHA-256 of the file, and the pipeline's manifest
+
+A segment counts as finished when its record is there and its file is what the record says. The record appears under its
+name only after the file's content is on the disk, so a process may die anywhere in between.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self, cast
+
+import filelock
+
+from facefusion.core.errors import ResourceError
+from facefusion.core.storage import flush, refusal, write_whole
+from facefusion.pipeline.work_root import REMEDY, alone, lock_on, work_root
+
+__all__ = ["LeftFolder", "WorkFolder", "address_of", "unused", "work_root"]
+
+FORMAT = 1
+"""Of what lies in a folder. Another one is not gone on from."""
+
+FOLDER_NAME = re.compile(r"(?P<address>[0-9a-f]{16})-[0-9a-f]{8}")
+LOCK = "lock"
+MARK = "folder.json"
+SEGMENT = re.compile(r"segment-(?P<number>[0-9]{6,})\.(mkv|json|json\.part)")
+
+CHANGES_SHOWN = 5
+VALUE_SHOWN = 32
+"""Longer values are digests and the like, which tell nobody anything."""
+
+
+def address_of(target: Path, output: Path) -> str:
+    """What a step's folders have in common: 16 hexadecimal digits that stand for the files it reads and writes."""
+    text = "\0".join(os.path.realpath(path) for path in (target, output))
+    return hashlib.sha256(os.fsencode(text)).hexdigest()[:16]
+
+
+class WorkFolder:
+    """The folder of one run. A context manager: as long as it is open, no other run touches it.
+
+    Left without :meth:`discard`, it stays for the next run if a segment is recorded in it, else it goes.
+    """
+
+    def __init__(self, path: Path, lock: filelock.BaseFileLock, records: tuple[Mapping[str, object], ...]) -> None:
+        """Take over a folder whose lock is held; :meth:`open` finds or makes one."""
+        self.path = path
+        self.records = records
+        """Manifests of the segments 0, 1, 2, ... that an earlier run finished."""
+        self.notices: list[str] = []
+        """What became of an earlier run."""
+        self._lock = lock
+        self._worth_keeping = bool(records)
+
+    @classmethod
+    def open(cls, root: Path, address: str, fingerprint: Mapping[str, str], *, resume: bool) -> Self:
+        """Go on in the folder that an earlier run left, or begin in a new one.
+
+        Folders of the same address that no run holds and that cannot be gone on from are removed.
+
+        Args:
+            root: from :func:`work_root`.
+            address: from :func:`address_of`.
+            fingerprint: all that decides what segments hold, by a name to show to the user.
+            resume: whether to go on at all.
+
+        Raises:
+            OutputError: the folder cannot be made.
+            ResourceError: the disk is full, or another process hangs.
+        """
+        try:
+            with alone(root):
+                found = list(unused(root, address))
+                chosen = _best(found, fingerprint) if resume else None
+                notices = [] if chosen else list(_reasons(found, fingerprint, resume=resume))
+                for folder in found:
+                    if folder is not chosen:
+                        folder.remove()
+                if chosen is None:
+                    return cls._begin(root, address, fingerprint, notices)
+            return cls._go_on(chosen)
+        except OSError as error:
+            raise refusal(error, root, REMEDY) from error
+
+    @classmethod
+    def _begin(cls, root: Path, address: str, fingerprint: Mapping[str, str], notices: list[str]) -> Self:
+        path = root / f"{address}-{secrets.token_hex(4)}"
+        path.mkdir(mode=0o700)
+        lock = lock_on(path / LOCK)
+        lock.acquire(timeout=0)
+        made = cls(path, lock, ())
+        made.notices += notices
+        try:
+            mark = {"format": FORMAT, "begun": time.time(), "fingerprint": dict(fingerprint)}
+            write_whole(path / MARK, json.dumps(mark, indent=1).encode())
+        except BaseException:
+            lock.release()
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+        return made
+
+    @classmethod
+    def _go_on(cls, left: LeftFolder) -> Self:
+        records, damage = _verified(left.path)
+        opened = cls(left.path, left.lock, records)
+        try:
+            _drop_after(left.path, len(records))
+        except BaseException:
+            left.lock.release()
+            raise
+        if damage:
+            opened.notices.append(
+                f"Segment {len(records)} of an earlier run and all after it are made again: {damage}."
+            )
+        if records:
+            begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(left.begun))
+            opened.notices.append(f"Going on after {_segments(len(records))} that the run begun {begun} finished.")
+        return opened
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._worth_keeping:
+            self._lock.release()
+        else:
+            self.discard()
+
+    def segment_path(self, number: int) -> Path:
+        """Where the file of a segment belongs."""
+        return self.path / f"segment-{number:06d}.mkv"
+
+    def record(self, number: int, file: Path | None, manifest: Mapping[str, object]) -> None:
+        """Note that a segment is finished. On return its file and its record are on the disk.
+
+        Args:
+            number: of the segment; segments are recorded in order.
+            file: at :meth:`segment_path`; none for a segment without frames.
+            manifest: what a later run needs to know; fit for JSON.
+
+        Raises:
+            OutputError: the disk does not hold it.
+            ResourceError: the disk is full.
+        """
+        path = self.path / f"segment-{number:06d}.json"
+        try:
+            about = None
+            if file is not None:
+                flush(file)
+                about = {"size": file.stat().st_size, "sha256": _digest(file)}
+            record = {"format": FORMAT, "file": about, "manifest": dict(manifest)}
+            write_whole(path, json.dumps(record).encode())
+        except OSError as error:
+            raise refusal(error, path, REMEDY) from error
+        self._worth_keeping = True
+
+    def discard(self) -> None:
+        """Remove the folder: the run is done, or nothing in it is worth going on from. Harmless a second time."""
+        self._worth_keeping = False
+        with contextlib.suppress(OSError, ResourceError), alone(self.path.parent):
+            LeftFolder(self.path, self._lock).remove()
+        self._lock.release()
+
+
+@dataclass(frozen=True, slots=True)
+class LeftFolder:
+    """A folder that no run works in. Its lock is held by whoever has this."""
+
+    path: Path
+    lock: filelock.BaseFileLock
+
+    @property
+    def fingerprint(self) -> Mapping[str, str] | None:
+        """What its segments were made with; none where it is of another format, or nothing."""
+        mark = _read_json(self.path / MARK)
+        prints = mark.get("fingerprint")
+        return cast("Mapping[str, str]", prints) if mark.get("format") == FORMAT and isinstance(prints, dict) else None
+
+    @property
+    def begun(self) -> float:
+        """When it was made, in seconds since 1970."""
+        begun = _read_json(self.path / MARK).get("begun")
+        return float(begun) if isinstance(begun, int | float) else self.path.stat().st_mtime
+
+    @property
+    def record_count(self) -> int:
+        """How many segments seem to be finished."""
+        return sum(1 for path in self.path.glob("segment-*.json") if SEGMENT.fullmatch(path.name))
+
+    def remove(self) -> None:
+        """Remove it; only while :func:`alone`. A folder without its mark is one whose removal was cut short."""
+        self.lock.release()
+        with contextlib.suppress(OSError):
+            (self.path / MARK).unlink()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def unused(root: Path, address: str | None = None) -> Iterator[LeftFolder]:
+    """Folders that no run holds, locked, of one address or of all; only while :func:`alone`."""
+    for path in sorted(root.iterdir()):
+        name = FOLDER_NAME.fullmatch(path.name)
+        if name is None or address not in (None, name["address"]) or path.is_symlink() or not path.is_dir():
+            continue
+        lock = lock_on(path / LOCK)
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            continue
+        yield LeftFolder(path, lock)
+
+
+def _best(folders: list[LeftFolder], fingerprint: Mapping[str, str]) -> LeftFolder | None:
+    fitting = [folder for folder in folders if folder.fingerprint == fingerprint]
+    return max(fitting, key=lambda folder: folder.record_count, default=None)
+
+
+def _reasons(folders: list[LeftFolder], fingerprint: Mapping[str, str], *, resume: bool) -> Iterator[str]:
+    """Why what an earlier run finished is not gone on from."""
+    for folder in folders:
+        count = folder.record_count
+        if not count or not (folder.path / MARK).exists():
+            continue
+        old = folder.fingerprint
+        if not resume:
+            reason = "--no-resume is given"
+        elif old is None:
+            reason = f"{MARK} in its folder is damaged or of another version"
+        else:
+            reason = f"this changed since: {_changes(old, fingerprint)}"
+        yield f"Starting afresh, without the {_segments(count)} of an earlier run: {reason}."
+
+
+def _changes(old: Mapping[str, str], new: Mapping[str, str]) -> str:
+    changed = [name for name in dict.fromkeys((*new, *old)) if old.get(name) != new.get(name)]
+    shown = [_change(name, old.get(name), new.get(name)) for name in changed[:CHANGES_SHOWN]]
+    more = len(changed) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _change(name: str, old: str | None, new: str | None) -> str:
+    values = ["none" if value is None else value for value in (old, new)]
+    return f"{name} ({values[0]} -> {values[1]})" if max(map(len, values)) <= VALUE_SHOWN else name
+
+
+def _segments(count: int) -> str:
+    return f"{count} finished segment{'' if count == 1 else 's'}"
+
+
+def _verified(folder: Path) -> tuple[tuple[Mapping[str, object], ...], str]:
+    """Manifests of the leading run of finished segments, and what is wrong with the one after, if anything."""
+    manifests: list[Mapping[str, object]] = []
+    while True:
+        number = len(manifests)
+        path = folder / f"segment-{number:06d}.json"
+        if not path.exists():
+            return tuple(manifests), ""
+        record = _read_json(path)
+        manifest, about = record.get("manifest"), record.get("file", ())
+        if record.get("format") != FORMAT or not isinstance(manifest, dict):
+            return tuple(manifests), "its record is damaged"
+        if about is not None and not _is_file(folder / f"segment-{number:06d}.mkv", about):
+            return tuple(manifests), "its file is missing or damaged"
+        manifests.append(manifest)
+
+
+def _is_file(path: Path, about: object) -> bool:
+    if not isinstance(about, dict) or not path.is_file() or path.stat().st_size != about.get("size"):
+        return False
+    return _digest(path) == about.get("sha256")
+
+
+def _drop_after(folder: Path, count: int) -> None:
+    """Remove what belongs to segments from number ``count`` on, and unfinished records; leave what is not ours."""
+    for path in folder.iterdir():
+        name = SEGMENT.fullmatch(path.name)
+        if name and (int(name["number"]) >= count or path.suffix == ".part"):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read_json(path: Path) -> Mapping[str, object]:
+    """An object from a file; empty where there is none."""
+    try:
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
