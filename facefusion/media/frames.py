@@ -37,7 +37,7 @@ class DecodedPlanes:
 
     def __init__(self, frame: VideoFrame) -> None:
         self.frame = frame
-        self._planes = _views(frame, writable=False)
+        self._planes = plane_views(frame, writable=False)
         self._writable = False
 
     def planes(self) -> tuple[Plane, ...]:
@@ -49,12 +49,13 @@ class DecodedPlanes:
         if not self._writable:
             self._planes = ()  # they point into memory that the next line lets go
             self.frame.make_writable()
-            self._planes = _views(self.frame, writable=True)
+            self._planes = plane_views(self.frame, writable=True)
             self._writable = True
         return self._planes
 
 
-def _views(frame: VideoFrame, *, writable: bool) -> tuple[Plane, ...]:
+def plane_views(frame: VideoFrame, *, writable: bool) -> tuple[Plane, ...]:
+    """The planes of a frame, in place."""
     depth = max(component.bits for component in frame.format.components)
     dtype = np.dtype(np.uint8 if depth <= 8 else np.uint16)
     views = []
@@ -83,7 +84,7 @@ def picture_of(frame: VideoFrame, colour: ColourDescription, size: Size, orienta
         return _bgr_picture(frame, orientation)
     if orientation.upright and all(plane.line_size > 0 for plane in frame.planes):
         return YuvPicture(DecodedPlanes(frame), layout)
-    planes = [orientation.apply(plane) for plane in _views(frame, writable=False)]
+    planes = [orientation.apply(plane) for plane in plane_views(frame, writable=False)]
     return YuvPicture(planes, orientation.apply_to_layout(layout, size))
 
 
@@ -161,7 +162,7 @@ def _same_numbers(own: str, wanted: str) -> bool:
 
 def _frame_from_planes(planes: tuple[Plane, ...], name: str, size: Size, layout: Layout) -> VideoFrame:
     frame = VideoFrame(size.width, size.height, name)
-    for index, (view, plane) in enumerate(zip(_views(frame, writable=True), planes, strict=True)):
+    for index, (view, plane) in enumerate(zip(plane_views(frame, writable=True), planes, strict=True)):
         part = layout.plane_size(index, size)
         view[...] = plane[: part.height, : part.width]
     return frame

@@ -75,6 +75,18 @@ def has_alpha(name: str) -> bool:
     return name == "pal8" or any(component.is_alpha for component in av.VideoFormat(name).components)
 
 
+def is_rgb(name: str) -> bool:
+    """Whether the components are red, green and blue, or a palette of them."""
+    return name == "pal8" or av.VideoFormat(name).is_rgb
+
+
+def opaque(name: str) -> str:
+    """The format without its alpha channel, where there is a planar one; else ``name``."""
+    if name.startswith("yuva"):
+        return name.replace("yuva", "yuv", 1)
+    return {"ya8": "gray", "ya16le": "gray16le", "ya16be": "gray16be"}.get(name, name)
+
+
 def planar_name(layout: Layout, *, grey: bool) -> str:
     """The name of the planar format with this layout, the full-range twin names left aside."""
     bits = layout.coding.bit_depth
@@ -86,7 +98,10 @@ def planar_name(layout: Layout, *, grey: bool) -> str:
 
 
 def nearest(name: str, offered: tuple[str, ...]) -> str:
-    """The offered format that loses least of ``name``: subsampling first, then depth; more rather than less."""
+    """The offered format that loses least of ``name``: subsampling first, then depth; more rather than less.
+
+    None with an alpha channel, unless it is ``name`` itself.
+    """
     if name in offered:
         return name
     twin = name.replace("yuvj", "yuv")
@@ -99,7 +114,9 @@ def nearest(name: str, offered: tuple[str, ...]) -> str:
         extra = sum(max(0, have - want) for want, have in zip(wanted, given, strict=True))
         return (*lost, extra)
 
-    in_memory = [kind for kind in offered if av.VideoFormat(kind).components and "yuvj" not in kind]
+    in_memory = [
+        kind for kind in offered if av.VideoFormat(kind).components and "yuvj" not in kind and not has_alpha(kind)
+    ]
     usable = [kind for kind in in_memory if working_format(kind) == kind]
     return min(usable or in_memory, key=cost)
 

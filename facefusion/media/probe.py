@@ -19,6 +19,7 @@ from facefusion.core.errors import MediaError
 from facefusion.core.formats import MediaKind
 from facefusion.core.values import Size
 from facefusion.media.colour import ColourDescription
+from facefusion.media.hdr import HdrMetadata
 from facefusion.media.image import image_facts
 from facefusion.media.orientation import Orientation
 from facefusion.media.pixel_format import depth_of, has_alpha
@@ -62,6 +63,8 @@ class MediaInfo:
     """FFmpeg's name, or Pillow's mode."""
     bit_depth: int
     colour: ColourDescription = UNKNOWN_COLOUR
+    hdr: HdrMetadata | None = None
+    """Of a stream of high dynamic range, where it says more than its transfer."""
     frame_rate: Fraction = Fraction(0)
     """Average, frames per second."""
     frame_count: int | None = None
