@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from facefusion.core import storage
+from facefusion.core.errors import OutputError, ResourceError
+from facefusion.core.storage import flush, refusal, write_whole
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "message"),
+    [
+        (errno.ENOSPC, ResourceError, "a.mp4 cannot be written: the disk is full. Free some space. Go elsewhere."),
+        (errno.EDQUOT, ResourceError, "a.mp4 cannot be written: the disk is full. Free some space. Go elsewhere."),
+        (errno.EROFS, OutputError, "a.mp4 cannot be written: its file system is read-only. Go elsewhere."),
+        (errno.EACCES, OutputError, "a.mp4 cannot be written: you may not write there. Go elsewhere."),
+        (errno.EBUSY, OutputError, f"a.mp4 cannot be written: {os.strerror(errno.EBUSY)}. Go elsewhere."),
+        (
+            errno.EFBIG,
+            OutputError,
+            "a.mp4 cannot be written: the file grows beyond what the file system or a limit of the system allows. "
+            "Go elsewhere.",
+        ),
+    ],
+)
+def test_the_cause_is_put_in_words(number, kind, message):
+    error = refusal(OSError(number, os.strerror(number)), Path("a.mp4"), "Go elsewhere.")
+    assert type(error) is kind
+    assert str(error) == message
+
+
+def test_a_file_is_replaced_whole(tmp_path):
+    path = tmp_path / "a.json"
+    write_whole(path, b"old")
+    write_whole(path, b"new")
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("a.json", b"new")]
+
+
+def test_what_was_there_stays_where_the_new_cannot_be_kept(tmp_path, monkeypatch):
+    path = tmp_path / "a.json"
+    write_whole(path, b"old")
+
+    def full(path):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(storage, "flush", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(path, b"new")
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("a.json", b"old")]
+
+
+def test_a_file_system_that_cannot_be_asked_is_believed(tmp_path, monkeypatch):
+    def fsync(descriptor):
+        raise OSError(number, "no")
+
+    (tmp_path / "a").write_bytes(b"")
+    monkeypatch.setattr(os, "fsync", fsync)
+    number = errno.EINVAL
+    flush(tmp_path / "a")
+    number = errno.EIO
+    with pytest.raises(OSError, match="no"):
+        flush(tmp_path / "a")
