@@ -18,6 +18,7 @@ _REASONS = {
     errno.EPERM: "you may not write there",
     errno.EROFS: "its file system is read-only",
     errno.EFBIG: "the file grows beyond what the file system or a limit of the system allows",
+    errno.EEXIST: "a file of that name is there",
     errno.ENOTDIR: "a part of the path is no folder",
     errno.ENOENT: "the folder is not there",
     errno.EIO: "the disk fails",

@@ -95,20 +95,15 @@ def main() -> None:
         recorded = int(said.read_text(encoding="ascii")) if said.exists() else 0
         found = run(root)[0]
         [folder] = [path for path in root.iterdir() if path.is_dir()]
-        print(
-            json.dumps(
-                {
-                    "at": at,
-                    "recorded": recorded,
-                    "found": found,
-                    "names": sorted(path.name for path in folder.iterdir()),
-                    "whole": all(
-                        (folder / f"segment-{number:06d}.mkv").read_bytes() == content(number) for number in (0, 2)
-                    ),
-                    "again": run(root)[0],
-                }
-            )
-        )
+        result = {
+            "at": at,
+            "recorded": recorded,
+            "found": found,
+            "names": sorted(path.name for path in folder.iterdir()),
+            "whole": all((folder / f"segment-{number:06d}.mkv").read_bytes() == content(number) for number in (0, 2)),
+            "again": run(root)[0],
+        }
+        sys.stdout.write(json.dumps(result) + "\n")
 
 
 if __name__ == "__main__":
