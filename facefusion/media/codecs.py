@@ -1,8 +1,9 @@
-"""What the FFmpeg in use can encode with on this machine."""
+"""What can be encoded with on this machine."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import cast
 
 import av
@@ -10,10 +11,17 @@ from av.video.codeccontext import VideoCodecContext
 
 from facefusion.core.errors import SetupError
 from facefusion.media.encoder import ENCODERS
+from facefusion.media.ffmpeg_program import external_encoder_works, external_encoders, external_formats
 from facefusion.media.pixel_format import nearest
 
-HARDWARE = ("_nvenc", "_amf", "_qsv", "_videotoolbox")
+HARDWARE = ("_nvenc", "_amf", "_qsv", "_vaapi", "_videotoolbox")
 """Ends of the names of encoders that a build may have while the machine lacks what they run on."""
+
+HARDWARE_FORMATS: dict[str, tuple[str, ...]] = {
+    "h264": ("nv12", "yuv420p", "yuv444p"),
+    "hevc": ("nv12", "yuv420p", "p010le", "yuv444p", "yuv444p16le"),
+}
+"""What hardware encodes widely; FFmpeg lists more, which the newest of it takes only."""
 
 TRIAL_SIZE = 256
 """Side of the picture that a hardware encoder is opened for on trial; some refuse smaller ones."""
@@ -26,30 +34,50 @@ def usable_encoders() -> tuple[str, ...]:
 
 def offered_formats(encoder: str) -> tuple[str, ...]:
     """Pixel formats that an encoder takes, by FFmpeg's names."""
-    return tuple(form.name for form in av.Codec(encoder, "w").video_formats or ())
+    if is_external(encoder):
+        names = external_formats(encoder)
+    else:
+        names = tuple(form.name for form in av.Codec(encoder, "w").video_formats or ())
+    if not encoder.endswith(HARDWARE):
+        return names
+    wide = HARDWARE_FORMATS[encoder.partition("_")[0]]
+    return tuple(name for name in names if name in wide)
+
+
+def is_external(encoder: str) -> bool:
+    """Whether the encoder is one of the ``ffmpeg`` on the path, since the one within Python lacks it."""
+    return not _works_within(encoder) and external_encoder_works(encoder)
 
 
 def check_encoder(name: str) -> None:
     """Make sure that an encoder can be had on this machine, before anything slow begins.
 
     Raises:
-        SetupError: this build of FFmpeg lacks it, or the machine lacks what it runs on.
+        SetupError: neither FFmpeg has it, or the machine lacks what it runs on.
     """
-    usable = usable_encoders()
-    others = ", ".join(other for other in usable if not other.endswith(HARDWARE))
+    if _works_within(name) or external_encoder_works(name):
+        return
+    others = ", ".join(other for other in usable_encoders() if not other.endswith(HARDWARE))
     remedy = f"Choose another with --output-video-encoder: {others}."
-    if name not in usable:
-        raise SetupError(f"the FFmpeg in use has no video encoder {name}", remedy)
-    if name.endswith(HARDWARE) and not _opens(name):
+    if name in usable_encoders() or name in external_encoders():
         raise SetupError(f"video encoder {name} cannot be used: this machine lacks its device or driver", remedy)
+    raise SetupError(f"the FFmpeg in use has no video encoder {name}, nor has an ffmpeg on the path", remedy)
 
 
+def _works_within(encoder: str) -> bool:
+    if encoder not in usable_encoders():
+        return False
+    return not encoder.endswith(HARDWARE) or _opens(encoder)
+
+
+@lru_cache(maxsize=16)
 def _opens(name: str) -> bool:
     context = cast("VideoCodecContext", av.CodecContext.create(name, "w"))
     context.width = context.height = TRIAL_SIZE
     context.framerate = Fraction(25)
     context.time_base = 1 / context.framerate
-    context.pix_fmt = nearest("yuv420p", offered_formats(name))
+    offered = tuple(form.name for form in context.codec.video_formats or ())
+    context.pix_fmt = nearest("yuv420p", offered)
     try:
         _open(context)
     except (av.FFmpegError, ValueError):

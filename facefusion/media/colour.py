@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from facefusion.vision.colour import Coding, Matrix
 
@@ -17,6 +17,12 @@ MATRICES: dict[int, Matrix] = {
     9: Matrix.BT2020,
     10: Matrix.BT2020,
 }
+
+RGB = 0
+"""The matrix of planes that are no YUV."""
+
+MATRIX_CODES: dict[Matrix, int] = {Matrix.BT709: 1, Matrix.BT601: 6}
+"""How the two that players assume are tagged."""
 
 LIMITED, FULL = 1, 2
 """Values of the range, as in FFmpeg; 0 is unspecified."""
@@ -34,7 +40,29 @@ class ColourDescription:
     primaries: int = UNSPECIFIED
     transfer: int = UNSPECIFIED
 
+    def coded_as_yuv(self, height: int) -> ColourDescription:
+        """What RGB of this description becomes in YUV: limited range, and the matrix that players take for ``height``.
+
+        RGB without a word on its primaries is sRGB, whose primaries are BT.709's.
+        """
+        matrix = MATRIX_CODES[_usual_matrix(height)]
+        return ColourDescription(matrix, LIMITED, self.primaries if self.primaries != UNSPECIFIED else 1, self.transfer)
+
+    def as_rgb(self) -> ColourDescription:
+        """What YUV of this description becomes in RGB."""
+        return ColourDescription(RGB, FULL, self.primaries, self.transfer)
+
+    def shown_at(self, height: int, new_height: int) -> ColourDescription:
+        """The description for another height, at which players would take a missing matrix for another one."""
+        usual = _usual_matrix(height)
+        if self.matrix in MATRICES or usual == _usual_matrix(new_height):
+            return self
+        return replace(self, matrix=MATRIX_CODES[usual])
+
     def coding(self, bit_depth: int, height: int) -> Coding:
         """The coding of YUV planes, unspecified parts filled in as players do: limited range, matrix by height."""
-        fallback = Matrix.BT709 if height >= HD_LINES else Matrix.BT601
-        return Coding(MATRICES.get(self.matrix, fallback), self.range == FULL, bit_depth)
+        return Coding(MATRICES.get(self.matrix, _usual_matrix(height)), self.range == FULL, bit_depth)
+
+
+def _usual_matrix(height: int) -> Matrix:
+    return Matrix.BT709 if height >= HD_LINES else Matrix.BT601

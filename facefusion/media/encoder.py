@@ -16,6 +16,12 @@ ENCODER_THREADS = 8
 """Part of the result: x264's output depends on it, so it is never taken from the machine."""
 
 
+SOURCE_FORMAT = "source"
+"""Pixel format: the source's depth and subsampling, or the nearest that the encoder takes."""
+COMPATIBLE_FORMAT = "compatible"
+"""Pixel format: 8-bit 4:2:0, which everything plays."""
+
+
 @dataclass(frozen=True, slots=True)
 class EncoderSettings:
     """Everything that decides what an encoder makes of given frames."""
@@ -24,8 +30,8 @@ class EncoderSettings:
     quality: int = 80
     """0 (smallest) to 100 (as good as the encoder can)."""
     preset: str = "veryfast"
-    pixel_format: str | None = None
-    """FFmpeg's name; where none, the source's format or the nearest one that the encoder takes."""
+    pixel_format: str = SOURCE_FORMAT
+    """:data:`SOURCE_FORMAT`, :data:`COMPATIBLE_FORMAT` or FFmpeg's name of a format."""
     threads: int = ENCODER_THREADS
     options: tuple[tuple[str, str], ...] = ()
     """Further private options of the encoder; they override those made of quality and preset."""
@@ -47,6 +53,13 @@ def _x265(settings: EncoderSettings) -> dict[str, str]:
 
 def _vp9(settings: EncoderSettings) -> dict[str, str]:
     return {"crf": _scaled(settings.quality, 63), "b": "0", "deadline": "realtime", "cpu-used": "5", "row-mt": "1"}
+
+
+def _svt_av1(settings: EncoderSettings) -> dict[str, str]:
+    # Presets from 10 on are called unfit for watching by the encoder itself; a crf of 0 would mean its default.
+    preset = str(9 - PRESETS.index(settings.preset))
+    crf = str(max(int(_scaled(settings.quality, 63)), 1))
+    return {"crf": crf, "preset": preset, "svtav1-params": f"lp={min(settings.threads, 6)}"}
 
 
 NVENC_PRESETS: dict[str, str] = {"medium": "medium", "slow": "slow", "slower": "slow", "veryslow": "slow"}
@@ -78,6 +91,11 @@ def _qsv(settings: EncoderSettings) -> dict[str, str]:
     return {"global_quality": _scaled(settings.quality, 51), "preset": preset}
 
 
+def _vaapi(settings: EncoderSettings) -> dict[str, str]:
+    # 0 would leave the choice to the driver.
+    return {"rc_mode": "CQP", "qp": str(max(int(_scaled(settings.quality, 51)), 1))}
+
+
 def _videotoolbox(settings: EncoderSettings) -> dict[str, str]:
     # FaceFusion's scale, since it has no constant quality on all machines: 1 Mbit/s at 0, 50.5 Mbit/s at 100.
     return {"b": f"{round(1024 + 494.88 * settings.quality)}k"}
@@ -92,12 +110,15 @@ ENCODERS: Mapping[str, Callable[[EncoderSettings], dict[str, str]]] = {
     "libx264rgb": _x26x,
     "libx265": _x265,
     "libvpx-vp9": _vp9,
+    "libsvtav1": _svt_av1,
     "h264_nvenc": _nvenc,
     "hevc_nvenc": _nvenc,
     "h264_amf": _amf,
     "hevc_amf": _amf,
     "h264_qsv": _qsv,
     "hevc_qsv": _qsv,
+    "h264_vaapi": _vaapi,
+    "hevc_vaapi": _vaapi,
     "h264_videotoolbox": _videotoolbox,
     "hevc_videotoolbox": _videotoolbox,
     "rawvideo": _raw,
@@ -107,8 +128,5 @@ ENCODERS: Mapping[str, Callable[[EncoderSettings], dict[str, str]]] = {
 
 def encoder_options(settings: EncoderSettings) -> dict[str, str]:
     """Private options for the encoder."""
-    return (
-        {**ENCODERS[settings.encoder](settings), **dict(settings.options)}
-        if settings.encoder in ENCODERS
-        else dict(settings.options)
-    )
+    made_of = ENCODERS.get(settings.encoder, _raw)
+    return {**made_of(settings), **dict(settings.options)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -11,21 +12,32 @@ from typing import Self
 import av
 from av.codec.context import Flags as CodecFlags
 from av.container import OutputContainer
-from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from facefusion.core.errors import OutputError
-from facefusion.core.values import Picture, Size
-from facefusion.media.codecs import offered_formats
+from facefusion.core.values import Size
+from facefusion.media.codecs import is_external
 from facefusion.media.colour import FULL, LIMITED, UNSPECIFIED, ColourDescription
 from facefusion.media.container import Container, container_of
 from facefusion.media.encoder import EncoderSettings, encoder_options
-from facefusion.media.frames import frame_of
-from facefusion.media.pixel_format import has_alpha, nearest, working_format
+from facefusion.media.hdr_options import hdr_options
+from facefusion.media.output_format import OutputFormat, choose_format
+from facefusion.media.pixel_format import has_alpha
 from facefusion.media.probe import MediaInfo
+from facefusion.media.rendering import FrameRenderer
+from facefusion.media.tonemap import PQ, ToneMap
 
 FINEST_TICK = 1 << 31
 """Time bases with a larger denominator are not taken by every muxer."""
+
+ODD_SIZES = ("libvpx-vp9", "libsvtav1")
+"""Encoders that take a last odd column or row, with chroma of its own, in subsampled formats too."""
+
+LEAST_SIDES = {"libx265": 16, "libsvtav1": 4}
+"""Least width and height, where an encoder has any."""
+
+QUIET = {"libsvtav1": ("SVT_LOG", "1")}
+"""Environment variable without which an encoder writes about itself to the terminal; 1 leaves errors."""
 
 HEVC_IN_MP4 = {"mp4": "hvc1", "mov": "hvc1"}
 """The tag without which Apple's players show nothing."""
@@ -49,6 +61,11 @@ class Encoding:
     constant_rate: bool
     """Frames have to come at exactly ``frame_rate``."""
     colour: ColourDescription
+    """Of the encoded pictures."""
+    source_colour: ColourDescription
+    tone_map: ToneMap | None
+    external: bool
+    """The encoder is one of the ``ffmpeg`` on the path."""
     sample_aspect: Fraction
     codec_tag: str | None
     notices: tuple[str, ...] = ()
@@ -74,21 +91,26 @@ class Encoding:
         notices = []
         if encoder != settings.encoder:
             notices.append(f"{path.suffix} cannot hold {settings.encoder}; {encoder} is used instead.")
-        pixel_format = _choose_format(source, settings, encoder, notices)
-        even = _even(size, pixel_format, encoder, path, notices)
+        form = choose_format(source, size, settings.pixel_format, encoder, container)
+        notices += form.notices
+        encoded_size = _encoded_size(size, form.name, encoder, path, notices)
         options = encoder_options(replace(settings, encoder=encoder)) | dict(container.encoder_options)
+        options = _with_picture_options(options, source, form, encoder, notices)
         is_hevc = "265" in encoder or "hevc" in encoder
         return cls(
             encoder=encoder,
             options=tuple(sorted(options.items())),
             threads=settings.threads,
-            pixel_format=pixel_format,
-            size=even,
+            pixel_format=form.name,
+            size=encoded_size,
             source_size=size,
             time_base=_time_base(source, container, frame_rate),
             frame_rate=frame_rate or source.frame_rate,
             constant_rate=frame_rate is not None or container.constant_rate,
-            colour=source.colour,
+            colour=form.colour,
+            source_colour=source.colour,
+            tone_map=form.tone_map,
+            external=is_external(encoder),
             sample_aspect=source.sample_aspect,
             codec_tag=HEVC_IN_MP4.get(container.muxer) if is_hevc else None,
             notices=tuple(notices),
@@ -99,9 +121,15 @@ class Encoding:
         """Whether the encoded pictures have an alpha channel."""
         return has_alpha(self.pixel_format)
 
-    def frame_of(self, picture: Picture) -> VideoFrame:
-        """The frame to encode for a picture, which must not change any more."""
-        return frame_of(picture, self.pixel_format, self.size, self.colour)
+    def renderer(self) -> FrameRenderer:
+        """What makes the frames to encode."""
+        return FrameRenderer(
+            self.pixel_format,
+            self.size,
+            self.colour,
+            tone_map=self.tone_map,
+            source_colour=self.source_colour,
+        )
 
     def add_stream(self, output: OutputContainer) -> VideoStream:
         """Add a stream that encodes so to a container that is not yet begun.
@@ -109,6 +137,8 @@ class Encoding:
         Raises:
             ValueError: the container does not hold what the encoder makes.
         """
+        if self.encoder in QUIET:
+            os.environ.setdefault(*QUIET[self.encoder])
         stream = output.add_stream(self.encoder, rate=self.frame_rate, options=dict(self.options))
         if not isinstance(stream, VideoStream):
             raise OutputError(f"{self.encoder} is no video encoder", "Choose another --output-video-encoder.")
@@ -126,32 +156,44 @@ class Encoding:
         return stream
 
 
-def _choose_format(source: MediaInfo, settings: EncoderSettings, encoder: str, notices: list[str]) -> str:
-    """The pixel format to encode; says so where the encoder differs from the wish."""
-    wanted = settings.pixel_format or working_format(source.pixel_format)
-    if not settings.pixel_format and wanted.startswith("bgr"):
-        wanted = "yuv420p" if wanted == "bgr24" else "yuv420p10le"
-    offered = offered_formats(encoder)
-    chosen = nearest(wanted, offered) if offered else wanted
-    if chosen != wanted and not has_alpha(wanted):
-        notices.append(f"{encoder} does not take {wanted}; {chosen} is written instead.")
-    return chosen
+def _with_picture_options(
+    options: dict[str, str], source: MediaInfo, form: OutputFormat, encoder: str, notices: list[str]
+) -> dict[str, str]:
+    """The options, and what the encoder has to be told of the picture; says what it cannot be told."""
+    if form.chroma_location is not None:
+        options = options | {"chroma_sample_location": form.chroma_location}
+    hdr = source.hdr
+    if hdr is None or form.tone_map is not None:
+        return options
+    lost = list(hdr.dynamic)
+    if source.colour.transfer == PQ and (hdr.mastering is not None or hdr.light is not None):
+        told = hdr_options(encoder, hdr, options)
+        lost += ["HDR10's mastering display and light levels"] if told is None else []
+        options = options if told is None else told
+    if lost:
+        notices.append(f"{encoder} cannot be told these data of {source.path.name}, so not kept: {', '.join(lost)}.")
+    return options
 
 
-def _even(size: Size, pixel_format: str, encoder: str, path: Path, notices: list[str]) -> Size:
-    """The size to encode: whole chroma samples."""
+def _encoded_size(size: Size, pixel_format: str, encoder: str, path: Path, notices: list[str]) -> Size:
+    """The size to encode: whole chroma samples, where the encoder wants them."""
     kind = av.VideoFormat(pixel_format)
     step_x, step_y = (-(-64 // kind.chroma_width(64)), -(-64 // kind.chroma_height(64)))
-    even = Size(size.width // step_x * step_x, size.height // step_y * step_y)
-    if encoder == "libvpx-vp9":
-        even = size
-    if min(even) < 1:
-        raise OutputError(f"{path} cannot be {size.width} x {size.height} pixels", "Use a larger target.")
-    if even != size:
-        notices.append(
-            f"{encoder} takes even sizes only: {size.width} x {size.height} is cut to {even.width} x {even.height}."
+    whole = Size(size.width // step_x * step_x, size.height // step_y * step_y)
+    if encoder in ODD_SIZES:
+        whole = size
+    least = LEAST_SIDES.get(encoder, 1)
+    if min(whole) < least:
+        raise OutputError(
+            f"{path} cannot be {size.width} x {size.height} pixels"
+            + (f": {encoder} wants at least {least} x {least}" if least > 1 else ""),
+            "Use a larger target" + (" or another --output-video-encoder." if least > 1 else "."),
         )
-    return even
+    if whole != size:
+        notices.append(
+            f"{encoder} takes even sizes only: {size.width} x {size.height} is cut to {whole.width} x {whole.height}."
+        )
+    return whole
 
 
 def _time_base(source: MediaInfo, container: Container, frame_rate: Fraction | None) -> Fraction:

@@ -99,6 +99,7 @@ class SegmentEncoder:
         """
         self._encoding = encoding
         self._path = path
+        self._render = encoding.renderer()
         self._stack = ExitStack()
         self._stamps: list[int] = []
         self._last_duration = 0
@@ -128,7 +129,7 @@ class SegmentEncoder:
             ResourceError: the disk is full.
         """
         time_base = self._encoding.time_base
-        encoded = self._encoding.frame_of(frame.picture)
+        encoded = self._render(frame.picture)
         stamp = round(frame.time / time_base)
         if self._stamps and stamp <= self._stamps[-1]:
             raise OutputError(

@@ -148,8 +148,9 @@ class VideoWriter:
             self.notices.append(
                 f"{self._path.suffix} cannot hold {self._settings.encoder}; {self._encoder} is used instead."
             )
-        wanted = self._settings.pixel_format or working_format(self._source.pixel_format)
-        if not self._settings.pixel_format and wanted.startswith("bgr"):
+        named = self._settings.pixel_format.removeprefix("source")
+        wanted = named or working_format(self._source.pixel_format)
+        if not named and wanted.startswith("bgr"):
             wanted = "yuv420p" if wanted == "bgr24" else "yuv420p10le"
         offered = offered_formats(self._encoder)
         chosen = nearest(wanted, offered) if offered else wanted
