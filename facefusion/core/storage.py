@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from facefusion.core.errors import FaceFusionError, OutputError, ResourceError
@@ -22,6 +24,7 @@ _REASONS = {
     errno.ENOTDIR: "a part of the path is no folder",
     errno.ENOENT: "the folder is not there",
     errno.EIO: "the disk fails",
+    errno.ENAMETOOLONG: "the name is too long",
 }
 
 
@@ -37,6 +40,36 @@ def refusal(error: OSError, path: Path, remedy: str) -> FaceFusionError:
         return ResourceError(f"{path} cannot be written: the disk is full", f"Free some space. {remedy}")
     reason = _REASONS.get(error.errno or 0) or error.strerror or str(error)
     return OutputError(f"{path} cannot be written: {reason}", remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A file or folder that is no longer there."""
+
+    path: Path
+    bytes: int
+    """What it took on the disk, by the sizes of its files."""
+
+
+def size_of(path: Path) -> int:
+    """Bytes in a file, or in all files of a folder. Links count as what they are."""
+    if not path.is_dir() or path.is_symlink():
+        return path.lstat().st_size
+    return sum(size_of(Path(entry)) for entry in os.scandir(path))
+
+
+def remove(path: Path) -> Removed:
+    """Remove a file, or a folder with all that is in it.
+
+    Raises:
+        OSError: it cannot be removed, or not all of it.
+    """
+    removed = Removed(path, size_of(path))
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+    return removed
 
 
 def flush(path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from facefusion.core import storage
 from facefusion.core.errors import OutputError, ResourceError
-from facefusion.core.storage import flush, refusal, write_whole
+from facefusion.core.storage import Removed, flush, refusal, remove, write_whole
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,22 @@ def test_a_file_system_that_cannot_be_asked_is_believed(tmp_path, monkeypatch):
     number = errno.EIO
     with pytest.raises(OSError, match="no"):
         flush(tmp_path / "a")
+
+
+def test_what_is_removed_is_counted(tmp_path):
+    folder = tmp_path / "folder"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "a").write_bytes(b"12")
+    (folder / "deep" / "b").write_bytes(b"345")
+    assert remove(folder) == Removed(folder, 5)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="needs symbolic links")
+def test_what_a_link_points_to_stays(tmp_path):
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "a").write_bytes(b"1")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "link").symlink_to(tmp_path / "kept")
+    remove(tmp_path / "folder")
+    assert [path.name for path in tmp_path.rglob("*")] == ["kept", "a"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import re
 import subprocess
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from facefusion.core.errors import OutputError
+from facefusion.core.errors import OutputError, ResourceError
+from facefusion.core.storage import Removed
 from facefusion.media import output
 from facefusion.media.output import FOREIGN_AGE, move_into_place, part_path
 
@@ -54,6 +56,25 @@ def test_what_a_killed_run_left_goes(tmp_path, dead):
     assert [path.name for path in tmp_path.iterdir()] == [".facefusion-notes.part"]
 
 
+def test_what_was_removed_is_told(tmp_path, dead):
+    (tmp_path / left_by(dead)).write_bytes(b"12345")
+    assert output.remove_abandoned(tmp_path) == [Removed(tmp_path / left_by(dead), 5)]
+
+
+def test_a_full_disk_is_named_and_what_was_there_stays(tmp_path, monkeypatch):
+    def full(path):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "a.mp4"
+    path.write_bytes(b"old")
+    part = part_path(path)
+    part.write_bytes(b"new")
+    monkeypatch.setattr(output, "flush", full)
+    with pytest.raises(ResourceError, match=r"a\.mp4 cannot be written: the disk is full\. Free some space\. Close"):
+        move_into_place(part, path)
+    assert path.read_bytes() == b"old"
+
+
 def test_another_machines_part_stays_for_a_day(tmp_path, dead):
     foreign = [tmp_path / left_by(number, host="0123abcd") for number in (dead, dead + 1)]
     for path, age in zip(foreign, (FOREIGN_AGE - 60, FOREIGN_AGE + 60), strict=True):
@@ -72,7 +93,9 @@ def test_a_name_as_long_as_names_may_be_can_be_written(tmp_path):
 
 
 def test_a_name_longer_than_that_is_refused(tmp_path):
-    with pytest.raises(OutputError, match=r"xx\.mp4 cannot be written \(File name too long\)\. Choose another"):
+    with pytest.raises(
+        OutputError, match=r"xx\.mp4 cannot be written: the name is too long\. Choose another"
+    ):
         part_path(tmp_path / ("x" * 252 + ".mp4"))
 
 
