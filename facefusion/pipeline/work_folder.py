@@ -19,31 +19,25 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import secrets
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
+from typing import Self
 
 import filelock
 
 from facefusion.core.errors import ResourceError
 from facefusion.core.storage import flush, refusal, write_whole
+from facefusion.pipeline.left_folders import FORMAT, LOCK, MARK, SEGMENT, LeftFolder, read_json, unused
 from facefusion.pipeline.work_root import REMEDY, alone, lock_on, work_root
 
-__all__ = ["LeftFolder", "WorkFolder", "address_of", "unused", "work_root"]
+__all__ = ["WorkFolder", "address_of", "work_root"]
 
-FORMAT = 1
-"""Of what lies in a folder. Another one is not gone on from."""
-
-FOLDER_NAME = re.compile(r"(?P<address>[0-9a-f]{16})-[0-9a-f]{8}")
-LOCK = "lock"
-MARK = "folder.json"
-SEGMENT = re.compile(r"segment-(?P<number>[0-9]{6,})\.(mkv|json|json\.part)")
+STALE_SECONDS = 2 * 60 * 60
+"""Age from which what another step left, and nothing can go on from, is removed at the start of a run."""
 
 CHANGES_SHOWN = 5
 VALUE_SHOWN = 32
@@ -76,7 +70,8 @@ class WorkFolder:
     def open(cls, root: Path, address: str, fingerprint: Mapping[str, str], *, resume: bool) -> Self:
         """Go on in the folder that an earlier run left, or begin in a new one.
 
-        Folders of the same address that no run holds and that cannot be gone on from are removed.
+        Folders of the same address that no run holds and that cannot be gone on from are removed, and so is what is
+        stale of other steps.
 
         Args:
             root: from :func:`work_root`.
@@ -90,7 +85,12 @@ class WorkFolder:
         """
         try:
             with alone(root):
-                found = list(unused(root, address))
+                found = []
+                for folder in unused(root):
+                    if folder.address == address:
+                        found.append(folder)
+                    else:
+                        folder.clean(STALE_SECONDS)
                 chosen = _best(found, fingerprint) if resume else None
                 notices = [] if chosen else list(_reasons(found, fingerprint, resume=resume))
                 for folder in found:
@@ -184,53 +184,6 @@ class WorkFolder:
         self._lock.release()
 
 
-@dataclass(frozen=True, slots=True)
-class LeftFolder:
-    """A folder that no run works in. Its lock is held by whoever has this."""
-
-    path: Path
-    lock: filelock.BaseFileLock
-
-    @property
-    def fingerprint(self) -> Mapping[str, str] | None:
-        """What its segments were made with; none where it is of another format, or nothing."""
-        mark = _read_json(self.path / MARK)
-        prints = mark.get("fingerprint")
-        return cast("Mapping[str, str]", prints) if mark.get("format") == FORMAT and isinstance(prints, dict) else None
-
-    @property
-    def begun(self) -> float:
-        """When it was made, in seconds since 1970."""
-        begun = _read_json(self.path / MARK).get("begun")
-        return float(begun) if isinstance(begun, int | float) else self.path.stat().st_mtime
-
-    @property
-    def record_count(self) -> int:
-        """How many segments seem to be finished."""
-        return sum(1 for path in self.path.glob("segment-*.json") if SEGMENT.fullmatch(path.name))
-
-    def remove(self) -> None:
-        """Remove it; only while :func:`alone`. A folder without its mark is one whose removal was cut short."""
-        self.lock.release()
-        with contextlib.suppress(OSError):
-            (self.path / MARK).unlink()
-        shutil.rmtree(self.path, ignore_errors=True)
-
-
-def unused(root: Path, address: str | None = None) -> Iterator[LeftFolder]:
-    """Folders that no run holds, locked, of one address or of all; only while :func:`alone`."""
-    for path in sorted(root.iterdir()):
-        name = FOLDER_NAME.fullmatch(path.name)
-        if name is None or address not in (None, name["address"]) or path.is_symlink() or not path.is_dir():
-            continue
-        lock = lock_on(path / LOCK)
-        try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            continue
-        yield LeftFolder(path, lock)
-
-
 def _best(folders: list[LeftFolder], fingerprint: Mapping[str, str]) -> LeftFolder | None:
     fitting = [folder for folder in folders if folder.fingerprint == fingerprint]
     return max(fitting, key=lambda folder: folder.record_count, default=None)
@@ -240,7 +193,7 @@ def _reasons(folders: list[LeftFolder], fingerprint: Mapping[str, str], *, resum
     """Why what an earlier run finished is not gone on from."""
     for folder in folders:
         count = folder.record_count
-        if not count or not (folder.path / MARK).exists():
+        if not count or not folder.is_marked:
             continue
         old = folder.fingerprint
         if not resume:
@@ -276,7 +229,7 @@ def _verified(folder: Path) -> tuple[tuple[Mapping[str, object], ...], str]:
         path = folder / f"segment-{number:06d}.json"
         if not path.exists():
             return tuple(manifests), ""
-        record = _read_json(path)
+        record = read_json(path)
         manifest, about = record.get("manifest"), record.get("file", ())
         if record.get("format") != FORMAT or not isinstance(manifest, dict):
             return tuple(manifests), "its record is damaged"
@@ -305,12 +258,3 @@ def _drop_after(folder: Path, count: int) -> None:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _read_json(path: Path) -> Mapping[str, object]:
-    """An object from a file; empty where there is none."""
-    try:
-        data = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}
