@@ -150,7 +150,7 @@ class _Assembly:
         context.sample_aspect_ratio = self._encoding.sample_aspect
         stream.time_base = self._encoding.time_base
         context.framerate = self._encoding.frame_rate
-        if self._encoding.codec_tag and self._container.muxer in ("mp4", "mov"):
+        if self._encoding.codec_tag:
             context.codec_tag = self._encoding.codec_tag
         if self._encoding.has_alpha:
             stream.metadata["alpha_mode"] = "1"

@@ -47,24 +47,23 @@ FAST_START = (("movflags", "+faststart"),)
 IN_ORDER = (("bf", "0"),)
 """Without B-frames: a container that numbers frames in coding order would show them late."""
 
-H26X = (
-    *("libx264", "libx265", "h264_nvenc", "hevc_nvenc", "h264_amf", "hevc_amf", "h264_qsv", "hevc_qsv"),
-    *("h264_videotoolbox", "hevc_videotoolbox"),
-)
+HARDWARE = ("nvenc", "amf", "qsv", "vaapi", "videotoolbox")
+HEVC = ("libx265", *(f"hevc_{kind}" for kind in HARDWARE))
+H26X = ("libx264", *(f"h264_{kind}" for kind in HARDWARE), *HEVC)
 NOT_IN_MPEG = ("aac", "opus", "flac", "vorbis", "pcm_s16le", "pcm_s24le", "pcm_s32le", "alac")
 
 CONTAINERS: dict[str, Container] = {
-    ".avi": Container("avi", in_band=True, encoder_options=IN_ORDER, constant_rate=True),
+    ".avi": Container("avi", in_band=True, refused=HEVC, encoder_options=IN_ORDER, constant_rate=True),
     ".m4v": Container("mp4", encoders=H26X, options=FAST_START, edit_lists=True),
     ".mkv": Container("matroska", refused=("rawvideo",), attachments=True),
     ".mov": Container(
-        "mov", refused=("libvpx-vp9",), refused_sound=("opus", "flac"), options=FAST_START, edit_lists=True
+        "mov", refused=("libvpx-vp9", "libsvtav1"), refused_sound=("opus", "flac"), options=FAST_START, edit_lists=True
     ),
     ".mp4": Container("mp4", refused=("rawvideo",), options=FAST_START, edit_lists=True),
     ".mpeg": Container("mpeg", in_band=True, encoders=("libx264",), sound="mp2", refused_sound=NOT_IN_MPEG, slack=2),
     ".mpg": Container("mpeg", in_band=True, encoders=("libx264",), sound="mp2", refused_sound=NOT_IN_MPEG, slack=2),
     ".mxf": Container("mxf", in_band=True, encoders=("libx264",), constant_rate=True, sound="pcm_s16le"),
-    ".webm": Container("webm", encoders=("libvpx-vp9",), sound="libopus"),
+    ".webm": Container("webm", encoders=("libvpx-vp9", "libsvtav1"), sound="libopus"),
     ".wmv": Container("asf", in_band=True, encoders=("libx264",), encoder_options=IN_ORDER, slack=3),
 }
 """By lower-case extension."""

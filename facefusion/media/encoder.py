@@ -22,6 +22,10 @@ COMPATIBLE_FORMAT = "compatible"
 """Pixel format: 8-bit 4:2:0, which everything plays."""
 
 
+RAW = "rawvideo"
+"""The encoder that leaves pictures as they are."""
+
+
 @dataclass(frozen=True, slots=True)
 class EncoderSettings:
     """Everything that decides what an encoder makes of given frames."""
@@ -121,7 +125,7 @@ ENCODERS: Mapping[str, Callable[[EncoderSettings], dict[str, str]]] = {
     "hevc_vaapi": _vaapi,
     "h264_videotoolbox": _videotoolbox,
     "hevc_videotoolbox": _videotoolbox,
-    "rawvideo": _raw,
+    RAW: _raw,
 }
 """Encoders by name, with their options for given settings."""
 

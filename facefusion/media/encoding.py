@@ -19,9 +19,9 @@ from facefusion.core.values import Size
 from facefusion.media.codecs import is_external
 from facefusion.media.colour import FULL, LIMITED, UNSPECIFIED, ColourDescription
 from facefusion.media.container import Container, container_of
-from facefusion.media.encoder import EncoderSettings, encoder_options
+from facefusion.media.encoder import RAW, EncoderSettings, encoder_options
 from facefusion.media.hdr_options import hdr_options
-from facefusion.media.output_format import OutputFormat, choose_format
+from facefusion.media.output_format import OutputFormat, choose_format, codec_of
 from facefusion.media.pixel_format import has_alpha
 from facefusion.media.probe import MediaInfo
 from facefusion.media.rendering import FrameRenderer
@@ -39,8 +39,8 @@ LEAST_SIDES = {"libx265": 16, "libsvtav1": 4}
 QUIET = {"libsvtav1": ("SVT_LOG", "1")}
 """Environment variable without which an encoder writes about itself to the terminal; 1 leaves errors."""
 
-HEVC_IN_MP4 = {"mp4": "hvc1", "mov": "hvc1"}
-"""The tag without which Apple's players show nothing."""
+CODEC_TAGS = {("HEVC", "mp4"): "hvc1", ("HEVC", "mov"): "hvc1", (None, "avi"): "I420"}
+"""Tags that the muxer would not choose, by codec: without them Apple's players show no HEVC, and none raw video."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,6 @@ class Encoding:
         encoded_size = _encoded_size(size, form.name, encoder, path, notices)
         options = encoder_options(replace(settings, encoder=encoder)) | dict(container.encoder_options)
         options = _with_picture_options(options, source, form, encoder, notices)
-        is_hevc = "265" in encoder or "hevc" in encoder
         return cls(
             encoder=encoder,
             options=tuple(sorted(options.items())),
@@ -112,7 +111,7 @@ class Encoding:
             tone_map=form.tone_map,
             external=is_external(encoder),
             sample_aspect=source.sample_aspect,
-            codec_tag=HEVC_IN_MP4.get(container.muxer) if is_hevc else None,
+            codec_tag=CODEC_TAGS.get((codec_of(encoder), container.muxer)),
             notices=tuple(notices),
         )
 
@@ -120,6 +119,11 @@ class Encoding:
     def has_alpha(self) -> bool:
         """Whether the encoded pictures have an alpha channel."""
         return has_alpha(self.pixel_format)
+
+    @property
+    def segment_muxer(self) -> str:
+        """FFmpeg's muxer for a part of the result; Matroska holds all but raw video, NUT all but alpha."""
+        return "nut" if self.encoder == RAW else "matroska"
 
     def renderer(self) -> FrameRenderer:
         """What makes the frames to encode."""

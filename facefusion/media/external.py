@@ -28,7 +28,7 @@ from facefusion.media.failure import explained
 from facefusion.media.ffmpeg_program import device_arguments, find_program, upload_filters
 from facefusion.media.frames import plane_views
 from facefusion.media.pixel_format import is_rgb, working_format
-from facefusion.media.segment import COUNT, HEAD, MUXER, Segment
+from facefusion.media.segment import COUNT, HEAD, Segment
 
 STALL_SECONDS = 120.0
 """A program that takes no frame for so long is given up."""
@@ -214,7 +214,7 @@ class ExternalEncoder:
         delay = 0
         with (
             av.open(str(self._raw.absolute())) as source,
-            av.open(str(self._path.absolute()), "w", format=MUXER) as output,
+            av.open(str(self._path.absolute()), "w", format=self._encoding.segment_muxer) as output,
         ):
             output.flags |= cast("int", Flags.bitexact.value)
             stream = output.add_stream_from_template(source.streams.video[0], opaque=True)

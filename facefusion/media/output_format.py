@@ -11,7 +11,7 @@ from facefusion.core.values import Size
 from facefusion.media.codecs import offered_formats
 from facefusion.media.colour import FULL, RGB, ColourDescription
 from facefusion.media.container import Container
-from facefusion.media.encoder import COMPATIBLE_FORMAT, SOURCE_FORMAT
+from facefusion.media.encoder import COMPATIBLE_FORMAT, RAW, SOURCE_FORMAT
 from facefusion.media.pixel_format import (
     depth_of,
     has_alpha,
@@ -30,6 +30,9 @@ WITH_ALPHA = "yuva420p"
 """The one format with an alpha channel that players of WebM show."""
 ALPHA_ENCODERS = ("libvpx-vp9",)
 ALPHA_MUXERS = ("webm", "matroska")
+
+RAW_FORMATS = {"avi": ("yuv420p",), "mov": ("rgb24",)}
+"""What containers hold of raw video, by muxer."""
 
 HDR_DEPTH = 10
 """Bits per component without which PQ and HLG show steps (ITU-R BT.2100)."""
@@ -79,7 +82,7 @@ def choose_format(source: MediaInfo, size: Size, wish: str, encoder: str, contai
         OptionError: the user named a format that FFmpeg does not know or the encoder does not take.
     """
     notices: list[str] = []
-    offered = offered_formats(encoder)
+    offered = RAW_FORMATS.get(container.muxer, ()) if encoder == RAW else offered_formats(encoder)
     if wish in (SOURCE_FORMAT, COMPATIBLE_FORMAT):
         keeps_alpha = encoder in ALPHA_ENCODERS and container.muxer in ALPHA_MUXERS
         wanted = _wanted(source, wish, encoder, keeps_alpha=keeps_alpha, notices=notices)
@@ -133,7 +136,7 @@ def _wanted(source: MediaInfo, wish: str, encoder: str, *, keeps_alpha: bool, no
     if (layout := _shown_layout(source)) is not None:
         return planar_name(layout, grey=opaque(source.pixel_format).startswith("gray"))
     deep = depth_of(source.pixel_format) > 8
-    if encoder in ("libx264rgb", "rawvideo"):
+    if encoder in ("libx264rgb", RAW):
         return "bgr48le" if deep else "bgr24"
     subsampled = "yuv420p10le" if deep else "yuv420p"
     if source.pixel_format != "pal8":
