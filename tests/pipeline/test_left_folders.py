@@ -43,9 +43,9 @@ def age(path, hours):
 
 
 def test_what_nobody_needs_goes(root):
-    old = useless(root, ADDRESSES[0], hours=3)
-    young = useless(root, ADDRESSES[1], hours=1)
     needed = resumable(root, ADDRESSES[2], hours=30)
+    young = useless(root, ADDRESSES[1], hours=1)
+    old = useless(root, ADDRESSES[0], hours=3)
     size = size_of(old)
     assert remove_stale(root, 2 * HOUR) == ([Removed(old, size)], [needed])
     assert (old.exists(), young.exists(), needed.exists()) == (False, True, True)
@@ -90,9 +90,9 @@ def test_folders_of_other_programs_stay(root):
 
 def test_a_run_begins_with_removing_what_is_stale(root):
     hours = STALE_SECONDS / HOUR
-    stale = useless(root, ADDRESSES[0], hours=hours + 1)
-    young = useless(root, ADDRESSES[1], hours=hours - 1)
     needed = resumable(root, "3" * 16, hours=hours + 1)
+    young = useless(root, ADDRESSES[1], hours=hours - 1)
+    stale = useless(root, ADDRESSES[0], hours=hours + 1)
     with WorkFolder.open(root, ADDRESSES[2], {}, resume=True) as folder:
         assert folder.notices == []
         folder.discard()

@@ -18,7 +18,8 @@ import pytest
 from facefusion.core import storage
 from facefusion.core.errors import OutputError, ResourceError
 from facefusion.pipeline import work_root as roots
-from facefusion.pipeline.work_folder import MARK, WorkFolder, address_of, work_root
+from facefusion.pipeline.left_folders import MARK
+from facefusion.pipeline.work_folder import WorkFolder, address_of, work_root
 from facefusion.pipeline.work_root import lock_on
 
 ADDRESS = "0123456789abcdef"
