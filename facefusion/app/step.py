@@ -241,7 +241,10 @@ class _Step:
         plan = VideoPlan(
             output=output,
             encoder=EncoderSettings(
-                settings.output_video_encoder, settings.output_video_quality, settings.output_video_preset
+                settings.output_video_encoder,
+                settings.output_video_quality,
+                settings.output_video_preset,
+                settings.output_video_pixel_format,
             ),
             trim=Trim(*self._snapshot.get(TrimSettings).bounds),
             window=window,

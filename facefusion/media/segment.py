@@ -162,7 +162,8 @@ class SegmentEncoder:
 
     def _open(self) -> None:
         self._path.unlink(missing_ok=True)
-        self._output: OutputContainer = self._guarded(lambda: av.open(str(self._path.absolute()), "w", format=self._encoding.segment_muxer))
+        muxer = self._encoding.segment_muxer
+        self._output: OutputContainer = self._guarded(lambda: av.open(str(self._path.absolute()), "w", format=muxer))
         self._stack.callback(self._remove)
         self._output.flags |= cast("int", Flags.bitexact.value)  # no dates, no random identifiers
         self._stream = self._guarded(lambda: self._encoding.add_stream(self._output))

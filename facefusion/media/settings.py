@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from facefusion.config.option import option, settings_group
-from facefusion.media.encoder import ENCODERS, PRESETS
+from facefusion.media.encoder import ENCODERS, PRESETS, SOURCE_FORMAT
 
 
 @settings_group(section="output_creation")
@@ -16,6 +16,11 @@ class OutputSettings:
         "veryfast", "how much time the encoder takes to make the file smaller", choices=PRESETS
     )
     output_video_quality: int = option(80, "quality of video results, 0 to 100", minimum=0, maximum=100)
+    output_video_pixel_format: str = option(
+        SOURCE_FORMAT,
+        "pixel format of video results: 'source' keeps the target's depth and subsampling where the encoder can, "
+        "'compatible' is 8-bit 4:2:0, which everything plays; or a name of FFmpeg's",
+    )
 
 
 @settings_group(section="frame_extraction")
