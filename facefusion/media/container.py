@@ -9,6 +9,34 @@ from facefusion.core.errors import OutputError
 
 
 @dataclass(frozen=True, slots=True)
+class SoundRules:
+    """What a container does with sound."""
+
+    copied: frozenset[str] | None = None
+    """Codecs that players expect in it, by FFmpeg's names; none: whatever the muxer takes."""
+    encoder: str = "aac"
+    """For sound that cannot be copied."""
+    encoders: tuple[str, ...] | None = None
+    """Those of the user's choice that it can hold beside ``encoder``; none: all."""
+    rate: int | None = None
+    """Samples per second that it asks for."""
+    timed: bool = True
+    """Whether sound has times of its own; if not, it has to begin with the picture."""
+    priming: bool = True
+    """Whether it says how much of the decoder's first sound is thrown away, or keeps times of before 0."""
+
+    def holds(self, codec: str) -> bool:
+        """Whether a codec can be copied, as far as is known before trying."""
+        return self.copied is None or codec in self.copied or (codec.startswith("pcm_") and "pcm" in self.copied)
+
+    def encoder_for(self, wanted: str | None) -> str:
+        """The encoder to use where ``wanted`` was asked for."""
+        if wanted is None or (self.encoders is not None and wanted not in self.encoders):
+            return self.encoder
+        return wanted
+
+
+@dataclass(frozen=True, slots=True)
 class Container:
     """One container: FFmpeg's muxer and what it can hold."""
 
@@ -23,10 +51,9 @@ class Container:
     slack: int = 1
     """Frames by which the length read back may be off: some containers keep coding times alone."""
     attachments: bool = False
-    sound: str = "aac"
-    """Encoder for sound that cannot be copied."""
-    refused_sound: tuple[str, ...] = ()
-    """Codecs that FFmpeg's muxer promises to hold and then refuses."""
+    sound: SoundRules = SoundRules()
+    subtitles: str | None = None
+    """What text subtitles are converted to; none where it holds none."""
     in_band: bool = False
     """Has no place of its own for H.264's and HEVC's parameter sets: they go into the stream."""
     edit_lists: bool = False
@@ -43,28 +70,61 @@ class Container:
         return "libx264" if wanted in self.refused else wanted
 
 
-FAST_START = (("movflags", "+faststart"),)
+MP4_OPTIONS = (("movflags", "+faststart"), ("movie_timescale", "240000"))
+"""The index comes first, and edit lists are written in a clock that fits rates of pictures and of sound to a sample;
+FFmpeg's own counts milliseconds."""
 IN_ORDER = (("bf", "0"),)
 """Without B-frames: a container that numbers frames in coding order would show them late."""
 
 HARDWARE = ("nvenc", "amf", "qsv", "vaapi", "videotoolbox")
 HEVC = ("libx265", *(f"hevc_{kind}" for kind in HARDWARE))
 H26X = ("libx264", *(f"h264_{kind}" for kind in HARDWARE), *HEVC)
-NOT_IN_MPEG = ("aac", "opus", "flac", "vorbis", "pcm_s16le", "pcm_s24le", "pcm_s32le", "alac")
+APPLE_SOUND = frozenset(("aac", "ac3", "alac", "eac3", "mp3"))
+
+IN_AVI = SoundRules(
+    frozenset(("aac", "ac3", "dts", "mp2", "mp3", "pcm")),
+    encoders=("aac", "flac", "libmp3lame", "libvorbis", "pcm_s16le", "pcm_s32le"),
+    timed=False,
+    priming=False,
+)
+IN_M4V = SoundRules(APPLE_SOUND, encoders=("aac",))
+IN_MKV = SoundRules()
+IN_MOV = SoundRules(APPLE_SOUND | {"pcm"}, encoders=("aac", "libmp3lame", "pcm_s16le", "pcm_s32le"))
+IN_MP4 = SoundRules(
+    APPLE_SOUND | {"dts", "flac", "mp2", "opus"},
+    encoders=("aac", "flac", "libmp3lame", "libopus", "pcm_s16le", "pcm_s32le"),
+)
+IN_MPEG = SoundRules(frozenset(("ac3", "mp2")), encoder="mp2", encoders=("mp2",), rate=48_000)
+IN_MXF = SoundRules(frozenset(), encoder="pcm_s16le", encoders=("pcm_s16le",), rate=48_000, timed=False)
+IN_WEBM = SoundRules(frozenset(("opus", "vorbis")), encoder="libopus", encoders=("libopus", "libvorbis"))
+IN_WMV = SoundRules(
+    frozenset(("aac", "ac3", "mp3", "pcm", "wmapro", "wmav1", "wmav2")),
+    encoders=("aac", "libmp3lame"),
+    priming=False,
+)
 
 CONTAINERS: dict[str, Container] = {
-    ".avi": Container("avi", in_band=True, refused=HEVC, encoder_options=IN_ORDER, constant_rate=True),
-    ".m4v": Container("mp4", encoders=H26X, options=FAST_START, edit_lists=True),
-    ".mkv": Container("matroska", refused=("rawvideo",), attachments=True),
+    ".avi": Container("avi", in_band=True, refused=HEVC, encoder_options=IN_ORDER, constant_rate=True, sound=IN_AVI),
+    ".m4v": Container("mp4", encoders=H26X, options=MP4_OPTIONS, edit_lists=True, sound=IN_M4V, subtitles="mov_text"),
+    ".mkv": Container("matroska", refused=("rawvideo",), attachments=True, sound=IN_MKV, subtitles="subrip"),
     ".mov": Container(
-        "mov", refused=("libvpx-vp9", "libsvtav1"), refused_sound=("opus", "flac"), options=FAST_START, edit_lists=True
+        "mov",
+        refused=("libvpx-vp9", "libsvtav1"),
+        options=MP4_OPTIONS,
+        edit_lists=True,
+        sound=IN_MOV,
+        subtitles="mov_text",
     ),
-    ".mp4": Container("mp4", refused=("rawvideo",), options=FAST_START, edit_lists=True),
-    ".mpeg": Container("mpeg", in_band=True, encoders=("libx264",), sound="mp2", refused_sound=NOT_IN_MPEG, slack=2),
-    ".mpg": Container("mpeg", in_band=True, encoders=("libx264",), sound="mp2", refused_sound=NOT_IN_MPEG, slack=2),
-    ".mxf": Container("mxf", in_band=True, encoders=("libx264",), constant_rate=True, sound="pcm_s16le"),
-    ".webm": Container("webm", encoders=("libvpx-vp9", "libsvtav1"), sound="libopus"),
-    ".wmv": Container("asf", in_band=True, encoders=("libx264",), encoder_options=IN_ORDER, slack=3),
+    ".mp4": Container(
+        "mp4", refused=("rawvideo",), options=MP4_OPTIONS, edit_lists=True, sound=IN_MP4, subtitles="mov_text"
+    ),
+    ".mpeg": Container("mpeg", in_band=True, encoders=("libx264",), sound=IN_MPEG, slack=2),
+    ".mpg": Container("mpeg", in_band=True, encoders=("libx264",), sound=IN_MPEG, slack=2),
+    ".mxf": Container(
+        "mxf", in_band=True, encoders=("libx264",), encoder_options=IN_ORDER, constant_rate=True, sound=IN_MXF
+    ),
+    ".webm": Container("webm", encoders=("libvpx-vp9", "libsvtav1"), sound=IN_WEBM, subtitles="webvtt"),
+    ".wmv": Container("asf", in_band=True, encoders=("libx264",), encoder_options=IN_ORDER, sound=IN_WMV, slack=3),
 }
 """By lower-case extension."""
 

@@ -1,31 +1,34 @@
-"""Copying sound, subtitles and attachments, packet by packet, into the same file as the new picture.
+"""Taking sound, subtitles, attachments, chapters and tags along into the same file as the new picture.
 
-Sound that the container cannot hold is encoded anew, and the user is told; other tracks it cannot hold are left out.
+Tracks are copied packet by packet. Sound that the container cannot hold, or that the user wants otherwise, is encoded
+anew; text subtitles are converted to what the container holds. Whatever is changed or left out is said, by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from contextlib import ExitStack
 from fractions import Fraction
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import av
 from av.audio.stream import AudioStream
-from av.container import InputContainer, OutputContainer
-from av.packet import Packet
-from av.stream import AttachmentStream, Disposition, Stream
+from av.container import OutputContainer
+from av.stream import AttachmentStream, Discard, Stream
+from av.subtitles.stream import SubtitleStream
 
+from facefusion.media.chapters import chapters_within
 from facefusion.media.container import Container
+from facefusion.media.copying import PacketCopier
+from facefusion.media.feed import TrackFeed
 from facefusion.media.probe import MediaInfo, Track
-from facefusion.media.sound import SoundEncoder
+from facefusion.media.sound_encoder import SoundSettings
+from facefusion.media.sound_file import SoundFile
+from facefusion.media.sound_track import AddedTrack, add_sound, copied_stream
 from facefusion.media.source import open_source
-
-COPIED = ("audio", "subtitle", "cover", "attachment")
-
-MUXER_TAGS = frozenset(("duration", "encoder", "handler_name", "vendor_id", "creation_time"))
-"""Stream tags that describe the old file, in lower case; ``creation_time`` is kept on the whole file."""
-
+from facefusion.media.span import Span
+from facefusion.media.subtitles import SubtitleConverter, conversion_notice
+from facefusion.media.tags import copy_description, file_tags, lost_descriptions
 
 COVER_KINDS = {"mjpeg": ("jpg", "image/jpeg"), "png": ("png", "image/png")}
 """Extension and MIME type of a cover, by codec."""
@@ -34,29 +37,42 @@ COVER_KINDS = {"mjpeg": ("jpg", "image/jpeg"), "png": ("png", "image/png")}
 class TrackCopier:
     """Feeds the other tracks of the source to the output, in step with the picture. A context manager."""
 
-    def __init__(self, info: MediaInfo, output: OutputContainer, container: Container) -> None:
+    def __init__(
+        self,
+        info: MediaInfo,
+        output: OutputContainer,
+        container: Container,
+        sound: SoundSettings | None = None,
+        replacement: SoundFile | None = None,
+    ) -> None:
         """Add the tracks that the output's container can hold to ``output``.
 
         Args:
             info: of the source.
-            output: not yet started.
+            output: not yet started; its first stream is the picture.
             container: the output's kind.
+            sound: what is asked of the sound; where none, it is copied.
+            replacement: a file whose sound takes the place of the source's.
         """
         self.notices: list[str] = []
-        self.copied: list[Track] = []
+        self._info = info
         self._output = output
-        self._sound = container.sound
-        self._encoders: dict[int, SoundEncoder] = {}
-        self._keeps_hidden = container.edit_lists
-        self._source = open_source(info.path)
-        self._targets: dict[int, Stream] = {}
-        self._empty: set[int] = set()
-        for track in info.tracks:
-            self._add(track, info, container)
-        self._packets: Iterator[Packet[Stream]] = iter(())
-        self._waiting: Packet[Stream] | None = None
+        self._container = container
+        self._sound = sound or SoundSettings()
+        self._replacement = replacement
         self._start = Fraction(0)
-        self._end: Fraction | None = None
+        self._chapters = 0
+        self._kinds: dict[int, str] = {}
+        self._targets: dict[int, Stream] = {}
+        self._stack = ExitStack()
+        self._source = self._stack.enter_context(open_source(info.path))
+        self._feed = TrackFeed(self._source, output)
+        self._other: TrackFeed | None = None
+        self._describe_file()
+        self._settle_sound()
+        for track in info.tracks:
+            if not self._add(track):
+                self._leave_out(track)
 
     def __enter__(self) -> Self:
         return self
@@ -64,135 +80,164 @@ class TrackCopier:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._source.close()
+        self._stack.close()
 
     def filled(self, *kinds: str) -> int:
         """How many tracks of these kinds hold anything. Asked after :meth:`finish`."""
-        return sum(track.kind in kinds for track in self.copied if track.index not in self._empty)
+        own = sum(kind in kinds for index, kind in self._kinds.items() if index not in self._feed.empty)
+        return own + ("audio" in kinds and self._other is not None and not self._other.empty)
 
     def void(self, *kinds: str) -> int:
         """How many tracks of these kinds hold nothing; some containers drop such a track."""
-        return sum(track.kind in kinds for track in self.copied if track.index in self._empty)
+        own = sum(kind in kinds for index, kind in self._kinds.items() if index in self._feed.empty)
+        return own + ("audio" in kinds and self._other is not None and bool(self._other.empty))
 
-    def begin(self, start: Fraction | None, end: Fraction | None) -> None:
+    def begin(self, start: Fraction | None, end: Fraction | None, length: Fraction | None = None) -> None:
         """Start to read packets.
 
         Args:
             start: time in the source that becomes 0; where none, all times stay as they are.
             end: time in the source after which nothing is copied.
+            length: time in the result at which the picture ends, and with it sound from another file; where none, it
+                is reckoned from the source.
         """
-        self._start, self._end = start or Fraction(0), end
-        streams = [self._source.streams[index] for index in self._targets]
-        if start is not None and streams:
-            self._source.seek(int(start * 1_000_000))
-        self._packets = self._chosen(self._source, streams, trimmed=start is not None)
-        self._waiting = next(self._packets, None)
+        self._start = start or Fraction(0)
+        span = Span(self._start, end, trimmed=start is not None)
+        chapters = chapters_within(self._source.chapters(), span)
+        if chapters:
+            self._output.set_chapters(chapters)
+        self._chapters = len(chapters)
+        self._feed.begin(span)
+        if self._other is not None and self._replacement is not None:
+            over = end if end is not None else self._info.start_time + self._info.duration
+            self._other.begin(self._replacement.span(length if length is not None else over - self._start))
 
     def advance(self, time: Fraction) -> None:
         """Write all packets of before ``time`` (in the source)."""
-        while self._waiting is not None and _time(self._waiting) < time:
-            packet = self._waiting
-            self._waiting = next(self._packets, None)
-            self._write(packet)
+        for feed in self._feeds:
+            feed.advance(time - self._start)
 
     def finish(self) -> None:
         """Write the packets that are left."""
-        while self._waiting is not None:
-            packet = self._waiting
-            self._waiting = next(self._packets, None)
-            self._write(packet)
-        for encoder in self._encoders.values():
-            self._output.mux(list(encoder.finish()))
-        self.notices += [f"Track {index} holds nothing in this part of the source." for index in sorted(self._empty)]
+        for feed in self._feeds:
+            feed.finish()
+            self.notices += feed.notices
+        if any(feed.damaged for feed in self._feeds):
+            self.notices.append("The sound breaks off early: the source is damaged.")
+        self.notices += [
+            f"Track {index} holds nothing in this part of the source." for index in sorted(self._feed.empty)
+        ]
 
-    def _add(self, track: Track, info: MediaInfo, container: Container) -> None:
-        source = self._source.streams[track.index]
-        if track.kind == "cover" and container.attachments:
-            self._attach_cover(track, info)
-        elif track.kind not in COPIED or (track.kind in ("attachment", "cover") and not container.holds(track.kind)):
-            self._leave_out(track, info)
+    def look_for_losses(self, written: Path) -> None:
+        """Read the finished file, and note which chapters, tags, languages, titles and roles it lacks."""
+        tracks = {index: target.index for index, target in self._targets.items()}
+        self.notices += lost_descriptions(self._info.path, written, tracks, chapters=self._chapters)
+
+    @property
+    def _feeds(self) -> tuple[TrackFeed, ...]:
+        return (self._feed,) if self._other is None else (self._feed, self._other)
+
+    def _describe_file(self) -> None:
+        self._output.metadata.update(file_tags(self._source.metadata))
+        if self._output.streams.video:
+            self._describe(self._info.stream, self._output.streams.video[0])
+
+    def _describe(self, index: int, target: Stream) -> None:
+        copy_description(self._source.streams[index], target)
+        self._targets[index] = target
+
+    def _settle_sound(self) -> None:
+        """Take the sound of another file, or none."""
+        name = self._info.path.name
+        has_sound = any(track.kind == "audio" for track in self._info.tracks)
+        if not self._sound.volume:
+            if has_sound:
+                self.notices.append(f"The sound of {name} is left out, as asked.")
+        elif self._replacement is not None:
+            self._other = self._open_replacement(self._replacement)
+            if has_sound:
+                self.notices.append(f"The sound of {self._replacement.path.name} replaces that of {name}.")
+
+    def _open_replacement(self, replacement: SoundFile) -> TrackFeed:
+        source = self._stack.enter_context(open_source(replacement.path))
+        feed = TrackFeed(source, self._output)
+        stream = source.streams[replacement.stream]
+        name = f"the sound of {replacement.path.name}"
+        added = self._new_sound(stream, name, "mp4") if isinstance(stream, AudioStream) else None
+        if added is None:
+            self.notices.append(f"The output's container cannot hold {name}; it is left out.")
         else:
-            self._add_stream(track, source, info, container)
+            feed.add(replacement.stream, added.writer)
+        return feed
 
-    def _add_stream(self, track: Track, source: Stream, info: MediaInfo, container: Container) -> None:
-        copied = None if track.codec in container.refused_sound else self._copy(source)
-        target = copied or self._encode_anew(track, source, info)
-        if target is None:
-            self._leave_out(track, info)
-            return
-        self.copied.append(track)
+    def _add(self, track: Track) -> bool:
+        """Whether the track is in the output, or is left out on purpose."""
+        source = self._source.streams[track.index]
+        if isinstance(source, AudioStream):
+            return self._takes_no_sound or self._take(
+                track, self._new_sound(source, self._name(track), self._info.container)
+            )
+        if isinstance(source, SubtitleStream):
+            return self._take(track, self._new_subtitles(source, self._name(track)))
         if isinstance(source, AttachmentStream):
-            return
-        target.metadata.update({k: v for k, v in source.metadata.items() if k.lower() not in MUXER_TAGS})
-        target.disposition = Disposition(source.disposition)
-        self._targets[track.index] = target
-        self._empty.add(track.index)
+            return self._container.attachments and copied_stream(source, self._output) is not None
+        if track.kind == "cover":
+            return self._add_cover(track, source)
+        return source.discard == Discard.all  # the chapters of MP4 as a track, written anew with them
 
-    def _copy(self, source: Stream) -> Stream | None:
-        try:
-            return self._output.add_stream_from_template(source, opaque=True)
-        except ValueError:  # the container cannot hold it
-            return None
+    @property
+    def _takes_no_sound(self) -> bool:
+        return not self._sound.volume or self._replacement is not None
 
-    def _encode_anew(self, track: Track, source: Stream, info: MediaInfo) -> Stream | None:
-        if not isinstance(source, AudioStream):
+    def _take(self, track: Track, added: AddedTrack | None) -> bool:
+        if added is None:
+            return False
+        self._feed.add(track.index, added.writer)
+        self._kinds[track.index] = track.kind
+        self._describe(track.index, added.stream)
+        return True
+
+    def _new_sound(self, source: AudioStream, name: str, origin: str) -> AddedTrack | None:
+        added = add_sound(source, name, self._output, self._container, self._sound, origin=origin)
+        if added is not None and added.notice:
+            self.notices.append(added.notice)
+        return added
+
+    def _new_subtitles(self, source: SubtitleStream, name: str) -> AddedTrack | None:
+        target = self._container.subtitles
+        if target is None:
             return None
+        stream = copied_stream(source, self._output)
+        if stream is not None:
+            return AddedTrack(stream, PacketCopier(source, stream, self._container))
         try:
-            encoder = SoundEncoder(source, self._output, self._sound)
+            converter = SubtitleConverter(source, self._output, target)
         except ValueError:
             return None
-        self._encoders[track.index] = encoder
-        self.notices.append(
-            f"The output's container cannot hold {track.codec}: audio track {track.index} of {info.path.name} is "
-            f"encoded anew as {self._sound}."
-        )
-        return encoder.stream
+        self.notices.append(conversion_notice(name, source.codec_context.codec.canonical_name, target))
+        return AddedTrack(converter.stream, converter)
 
-    def _attach_cover(self, track: Track, info: MediaInfo) -> None:
+    def _add_cover(self, track: Track, source: Stream) -> bool:
         """A cover picture is an attachment where the container has them; a stream of one frame would play as video."""
         kind = COVER_KINDS.get(track.codec)
-        if kind is None:
-            self._leave_out(track, info)
-            return
-        with open_source(info.path) as container:
+        if kind is None or not self._container.holds("cover"):
+            return False
+        if not self._container.attachments:
+            stream = copied_stream(source, self._output)
+            if stream is None:
+                return False
+            copier = PacketCopier(source, stream, self._container)
+            return self._take(track, AddedTrack(stream, copier))
+        with open_source(self._info.path) as container:
             packet = next(container.demux(container.streams[track.index]))
-            self._output.add_attachment(f"cover.{kind[0]}", kind[1], bytes(packet))
-        self.copied.append(track)
+            name = source.metadata.get("filename", f"cover.{kind[0]}")
+            self._output.add_attachment(name, kind[1], bytes(packet))
+        return True
 
-    def _leave_out(self, track: Track, info: MediaInfo) -> None:
-        what = f"{track.kind} track {track.index}" + (f" ({track.codec})" if track.codec else "")
-        self.notices.append(f"The output's container cannot hold the {what} of {info.path.name}; it is left out.")
+    def _name(self, track: Track) -> str:
+        return f"{track.kind} track {track.index} of {self._info.path.name}"
 
-    def _chosen(self, source: InputContainer, streams: list[Stream], *, trimmed: bool) -> Iterator[Packet[Stream]]:
-        if not streams:
-            return
-        try:
-            for packet in source.demux(*streams):
-                if packet.size == 0 or (packet.is_discard and not self._keeps_hidden):
-                    continue
-                if packet.dts is None and packet.pts is None:  # a cover
-                    packet.pts = packet.dts = round(self._start / packet.time_base)
-                begin = _time(packet)
-                over = begin + max(packet.duration or 0, 1) * packet.time_base
-                if (trimmed and over <= self._start) or (self._end is not None and begin >= self._end):
-                    continue
-                yield packet
-        except av.FFmpegError:
-            self.notices.append("The sound breaks off early: the source is damaged.")
-
-    def _write(self, packet: Packet[Stream]) -> None:
-        self._empty.discard(packet.stream.index)
-        if (encoder := self._encoders.get(packet.stream.index)) is not None:
-            self._output.mux(list(encoder.encode(packet, self._start)))
-            return
-        shift = round(self._start / packet.time_base)
-        if shift:
-            packet.pts = None if packet.pts is None else packet.pts - shift
-            packet.dts = None if packet.dts is None else packet.dts - shift
-        packet.stream = self._targets[packet.stream.index]
-        self._output.mux_one(packet)
-
-
-def _time(packet: Packet[Stream]) -> Fraction:
-    stamp = packet.dts if packet.dts is not None else packet.pts
-    return (stamp or 0) * packet.time_base
+    def _leave_out(self, track: Track) -> None:
+        said = track.codec or self._source.streams[track.index].metadata.get("filename", "")
+        what = f"{track.kind} track {track.index}" + (f" ({said})" if said else "")
+        self.notices.append(f"The output's container cannot hold the {what} of {self._info.path.name}; it is left out.")

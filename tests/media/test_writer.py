@@ -11,6 +11,7 @@ import pytest
 
 from facefusion.core.errors import OutputError, ResourceError, Stopped
 from facefusion.core.values import Frame, Size
+from facefusion.media.copying import PRE_ROLL
 from facefusion.media.encoder import EncoderSettings, encoder_options
 from facefusion.media.probe import probe
 from facefusion.media.reader import VideoReader
@@ -116,7 +117,7 @@ def test_a_trimmed_clip_starts_at_zero_with_its_sound(tmp_path):
     wanted = [
         (time - shift, data)
         for time, data in packets_of(source, 1)
-        if shift - Fraction(1024, 48000) < time < shift + length
+        if shift - PRE_ROLL - Fraction(1024, 48000) < time < shift + length
     ]
     copied = packets_of(target, 1)
     assert [data for _, data in copied] == [data for _, data in wanted]

@@ -1,0 +1,95 @@
+"""Tags of the source that still hold for the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import av
+from av.stream import Disposition, Stream
+
+from facefusion.media.source import open_source
+
+FILE_TAGS = frozenset(("major_brand", "minor_version", "compatible_brands", "encoder", "software", "duration"))
+"""Tags of a whole file that describe the old one, in lower case."""
+
+STREAM_TAGS = frozenset(
+    (
+        "duration",
+        "encoder",
+        "handler_name",
+        "vendor_id",
+        "creation_time",
+        "rotate",
+        "alpha_mode",
+        "stereo_mode",
+        "timecode",
+    )
+)
+"""Tags of a stream that describe the old file, in lower case; ``creation_time`` is kept on the whole file."""
+
+STATISTICS = ("_statistics_", "bps", "number_of_bytes", "number_of_frames", "source_id")
+"""Beginnings of tags in which MKVToolNix counts what a track holds."""
+
+SHOWN_DISPOSITIONS = (
+    *(Disposition.default, Disposition.forced, Disposition.comment, Disposition.original, Disposition.dub),
+    *(Disposition.hearing_impaired, Disposition.visual_impaired),
+)
+
+
+def file_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    """What is kept of the tags of a whole file."""
+    return {key: value for key, value in tags.items() if key.lower() not in FILE_TAGS}
+
+
+def stream_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    """What is kept of the tags of a stream."""
+    return {
+        key: value
+        for key, value in tags.items()
+        if key.lower() not in STREAM_TAGS and not key.lower().startswith(STATISTICS)
+    }
+
+
+def copy_description(source: Stream, target: Stream) -> None:
+    """Give a stream the language, title, further tags and role of another."""
+    target.metadata.update(stream_tags(source.metadata))
+    target.disposition = Disposition(source.disposition)
+
+
+def lost_descriptions(source: Path, written: Path, tracks: Mapping[int, int], *, chapters: int) -> Iterator[str]:
+    """Read a finished file, and name the tags, chapters, languages, titles and roles of its source that it lacks.
+
+    Args:
+        source: that it was made from.
+        written: the finished file.
+        tracks: index in the finished file of each track of the source that is in it.
+        chapters: how many there should be.
+    """
+    with open_source(source) as old, av.open(str(written), metadata_errors="replace") as new:
+        if chapters and len(new.chapters()) != chapters:
+            yield f"The output's container cannot hold the {chapters} chapters of {source.name}."
+        kept = {key.lower() for key in new.metadata}
+        lost = sorted(key for key, value in file_tags(old.metadata).items() if value and key.lower() not in kept)
+        if lost:
+            yield f"The output's container cannot hold these tags of {source.name}: {', '.join(lost)}."
+        for before, after in sorted(tracks.items()):
+            if after < len(new.streams):
+                lone = sum(stream.type == old.streams[before].type for stream in old.streams) == 1
+                missing = ", ".join(_missing(old.streams[before], new.streams[after], lone=lone))
+                if missing:
+                    kind = old.streams[before].type
+                    yield f"The output's container cannot hold of {kind} track {before} of {source.name}: {missing}."
+
+
+def _missing(old: Stream, new: Stream, *, lone: bool) -> Iterator[str]:
+    """Which descriptions are gone; the only track of its kind needs no mark as default."""
+    kept = {key.lower(): value for key, value in new.metadata.items()}
+    for key, value in stream_tags(old.metadata).items():
+        if value and value != "und" and not kept.get(key.lower()):
+            yield f"{key} ({value})"
+    for role in SHOWN_DISPOSITIONS:
+        if role == Disposition.default and lone:
+            continue
+        if old.disposition & role and not new.disposition & role:
+            yield f"its mark as {str(role.name).replace('_', ' ')}"
