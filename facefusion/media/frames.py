@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import cast
 
 import numpy as np
@@ -11,7 +12,7 @@ from av.video.reformatter import Interpolation
 from facefusion.core.values import Picture, Size
 from facefusion.media.colour import FULL, LIMITED, ColourDescription
 from facefusion.media.orientation import Orientation
-from facefusion.media.pixel_format import native_layout, planar_name, working_format
+from facefusion.media.pixel_format import has_alpha, native_layout, planar_name, working_format
 from facefusion.vision.colour import Matrix, Plane
 from facefusion.vision.picture import BgrPicture, Layout, YuvPicture
 
@@ -37,21 +38,27 @@ class DecodedPlanes:
 
     def __init__(self, frame: VideoFrame) -> None:
         self.frame = frame
+        self._colours = 3 if has_alpha(frame.format.name) else len(frame.planes)
         self._planes = plane_views(frame, writable=False)
         self._writable = False
 
+    @property
+    def alpha(self) -> Plane | None:
+        """The alpha channel, to read."""
+        return self._planes[self._colours] if len(self._planes) > self._colours else None
+
     def planes(self) -> tuple[Plane, ...]:
-        """The planes, to read."""
-        return self._planes
+        """The planes of colour, to read."""
+        return self._planes[: self._colours]
 
     def writable_planes(self) -> tuple[Plane, ...]:
-        """The planes of a frame that nobody else refers to."""
+        """The planes of colour of a frame that nobody else refers to."""
         if not self._writable:
             self._planes = ()  # they point into memory that the next line lets go
             self.frame.make_writable()
             self._planes = plane_views(self.frame, writable=True)
             self._writable = True
-        return self._planes
+        return self._planes[: self._colours]
 
 
 def plane_views(frame: VideoFrame, *, writable: bool) -> tuple[Plane, ...]:
@@ -85,7 +92,27 @@ def picture_of(frame: VideoFrame, colour: ColourDescription, size: Size, orienta
     if orientation.upright and all(plane.line_size > 0 for plane in frame.planes):
         return YuvPicture(DecodedPlanes(frame), layout)
     planes = [orientation.apply(plane) for plane in plane_views(frame, writable=False)]
-    return YuvPicture(planes, orientation.apply_to_layout(layout, size))
+    alpha = planes.pop() if has_alpha(name) else None
+    return YuvPicture(planes, orientation.apply_to_layout(layout, size), alpha)
+
+
+def checksum(picture: Picture) -> int:
+    """CRC-32 of everything that a picture holds, to recognise it again."""
+    total = 0
+    for plane in _contents(picture):
+        total = zlib.crc32(np.ascontiguousarray(plane).data, total)
+    return total
+
+
+def _contents(picture: Picture) -> tuple[Plane, ...]:
+    if isinstance(picture, YuvPicture):
+        planes = picture.planes
+    elif isinstance(picture, BgrPicture):
+        planes = (picture.pixels,)
+    else:
+        planes = (cast("Plane", picture.to_bgr()),)
+    alpha = picture.alpha if isinstance(picture, YuvPicture | BgrPicture) else None
+    return planes if alpha is None else (*planes, alpha)
 
 
 def _converted(frame: VideoFrame, name: str, size: Size, colour: ColourDescription) -> VideoFrame:
@@ -109,7 +136,10 @@ def _converted(frame: VideoFrame, name: str, size: Size, colour: ColourDescripti
 
 def _bgr_picture(frame: VideoFrame, orientation: Orientation) -> BgrPicture:
     codes = cast("Plane", frame.to_ndarray())
-    return BgrPicture(orientation.apply(codes))
+    if not has_alpha(frame.format.name):
+        return BgrPicture(orientation.apply(codes))
+    colours, alpha = (cast("Plane", np.ascontiguousarray(part)) for part in (codes[..., :3], codes[..., 3]))
+    return BgrPicture(orientation.apply(colours), orientation.apply(alpha))
 
 
 def frame_of(picture: Picture, name: str, size: Size, colour: ColourDescription) -> VideoFrame:

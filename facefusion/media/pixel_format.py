@@ -10,7 +10,7 @@ from facefusion.core.values import Size
 from facefusion.media.colour import FULL, ColourDescription
 from facefusion.vision.picture import Layout
 
-PLANAR = re.compile(r"yuv(?P<full>j?)(?P<steps>4[0-4]{2})p(?:(?P<bits>9|10|12|14|16)le)?")
+PLANAR = re.compile(r"yuv(?P<full>j?)a?(?P<steps>4[0-4]{2})p(?:(?P<bits>9|10|12|14|16)le)?")
 GREY = re.compile(r"gray(?:(?P<bits>9|10|12|14|16)le)?")
 
 STEPS: dict[str, tuple[int, int]] = {
@@ -40,7 +40,7 @@ EXACT_RELATIVES: dict[str, str] = {
 
 
 def native_layout(name: str, colour: ColourDescription, size: Size) -> Layout | None:
-    """How the planes of a format fit together; none where it is not planar YUV or grey of 8 to 16 bits."""
+    """How the planes of a format fit together, alpha left aside; none where it is not planar YUV or grey."""
     if grey := GREY.fullmatch(name):
         full = colour.range in (0, FULL)
         description = ColourDescription(colour.matrix, FULL if full else colour.range)
@@ -55,13 +55,16 @@ def native_layout(name: str, colour: ColourDescription, size: Size) -> Layout | 
 def working_format(name: str) -> str:
     """The format in which frames of format ``name`` are worked on.
 
-    Planar YUV and grey stay; semi-planar, packed YUV and big-endian ones become the planar one with the same numbers;
-    all others (RGB, palettes, formats with alpha) become interleaved BGR of 8 bits, or 16 where they are deeper.
+    Planar YUV, also with alpha, and grey of 8 to 16 bits stay; semi-planar, packed YUV and big-endian ones become the
+    planar one with the same numbers; all others (RGB, palettes, grey with alpha) become interleaved BGR, or BGRA where
+    they have alpha, of 8 bits, or 16 where they are deeper.
     """
     little = re.sub(r"be$", "le", name)
     little = EXACT_RELATIVES.get(little, little)
     if PLANAR.fullmatch(little) or GREY.fullmatch(little):
         return little
+    if has_alpha(name):
+        return "bgra" if depth_of(name) <= 8 else "bgra64le"
     return "bgr24" if depth_of(name) <= 8 else "bgr48le"
 
 

@@ -1,62 +1,77 @@
-"""Decoding a video, frame by frame, in its own pixel format."""
+"""Reading a video, frame by frame, in its own pixel format and at its own times."""
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from types import TracebackType
-from typing import Self, cast
+from typing import NamedTuple, Self
 
-import av
-from av.codec.context import ThreadType
 from av.container import InputContainer
-from av.packet import Packet
 from av.video.frame import VideoFrame
-from av.video.stream import VideoStream
 
 from facefusion.core.errors import MediaError
-from facefusion.core.values import Frame
-from facefusion.media.frames import picture_of
+from facefusion.core.values import Frame, Picture
+from facefusion.media.damage import Damage
+from facefusion.media.decoding import Decoder
+from facefusion.media.frames import checksum, picture_of
+from facefusion.media.interlace import deinterlaced
 from facefusion.media.probe import MediaInfo
 from facefusion.media.source import open_source
-from facefusion.media.timeline import presentation_times
+from facefusion.media.timeline import presentation_times, settle
+
+__all__ = ["Anchor", "Damage", "VideoReader", "read_frame"]
+
+RUN_UP = Fraction(1)
+"""Seconds of video decoded, at least, before a frame that is entered at, so that nothing in it depends on where
+decoding began: leading frames of an open group of pictures, the deinterlacer's neighbours."""
+
+RUN_UP_FRAMES = 16
+"""The longest reach of a reference in H.264 and HEVC, in frames."""
+
+FARTHEST_END = 10
+"""The last frame is shown up to the end of the picture where that is at most this many frames away."""
+
+SHORTFALL = 0.9
+"""A file with a smaller share of the frames that it promises is said to break off."""
 
 
-@dataclass(slots=True)
-class Damage:
-    """What went wrong while reading; all zero for a sound file."""
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A frame that an earlier run has read, at which reading goes on."""
 
-    packets: int = 0
-    """Packets that could not be decoded; their frames are missing."""
-    frames: int = 0
-    """Frames that the decoder marks as patched up."""
-    ended_early: bool = False
-    """The data broke off before what the header promises."""
+    index: int
+    time: Fraction
+    checksum: int
+    """Of its picture, as :func:`facefusion.media.frames.checksum` gives it."""
 
-    @property
-    def notice(self) -> str | None:
-        """What to tell the user; none for a sound file."""
-        parts = []
-        if self.packets:
-            parts.append(f"{self.packets} packets could not be decoded")
-        if self.frames:
-            parts.append(f"{self.frames} frames are damaged and were patched up by the decoder")
-        if self.ended_early:
-            parts.append("the file breaks off before the end that its header promises")
-        return "; ".join(parts) if parts else None
+
+class _Shown(NamedTuple):
+    """A decoded frame, and when it is shown."""
+
+    frame: VideoFrame
+    time: Fraction
+    duration: Fraction
 
 
 class VideoReader:
     """Iterates over the frames of a video in the order they are shown.
 
     A context manager for one pass on one thread. Frames hold the decoder's own buffers: let go of a frame and its
-    memory is used again, keep it and it stays as it is.
+    memory is used again, keep it and it stays as it is. Interlaced frames come deinterlaced, times strictly increase.
     """
 
-    def __init__(self, info: MediaInfo, *, start: int | None = None, end: int | None = None, threads: int = 0) -> None:
+    def __init__(
+        self,
+        info: MediaInfo,
+        *,
+        start: int | None = None,
+        end: int | None = None,
+        threads: int = 0,
+        anchor: Anchor | None = None,
+    ) -> None:
         """Prepare to read.
 
         Args:
@@ -64,24 +79,28 @@ class VideoReader:
             start: index of the first frame; the first of all where none.
             end: index after the last frame; to the end where none.
             threads: decoder threads; 0 leaves it to the decoder.
+            anchor: the first frame, in place of ``start``. This frame and all that follow are the same as in a pass
+                from the beginning.
         """
         self.damage = Damage()
+        """What was found from the first frame given on, a frame or two ahead of the last one given."""
         self._info = info
         self._start = max(start or 0, 0)
         self._end = end
         self._threads = threads
+        self._anchor = anchor
+        self._entered = False
         self._container: InputContainer | None = None
 
     def __enter__(self) -> Self:
-        self._container = open_source(self._info.path)
+        self._entered = True
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._container is not None:
-            self._container.close()
-            self._container = None
+        self._entered = False
+        self._close()
 
     def __iter__(self) -> Iterator[Frame]:
         """Yield the frames.
@@ -89,102 +108,147 @@ class VideoReader:
         Raises:
             MediaError: not a single frame can be decoded, or the first one wanted lies behind the end.
         """
-        index, frames = self._from_near_start()
+        first, shown = self._from_anchor(self._anchor) if self._anchor is not None else self._from_start()
         count = 0
-        for frame, time in frames:
+        for index, (frame, time, duration) in enumerate(shown, first):
             if self._end is not None and index >= self._end:
                 return
-            if index >= self._start:
-                yield self._frame(index, time, frame)
-                count += 1
-            index += 1
-        self._check_end(index, count)
+            count += 1
+            yield Frame(index, time, self._picture(frame), duration)
+        self._check_end(first + count)
 
-    def _from_near_start(self) -> tuple[int, Iterator[tuple[VideoFrame, Fraction]]]:
-        """Decoded frames from the first one wanted on, or all of them, and the index of the first of these."""
-        wanted = self._start_time()
-        if wanted is None:
-            return 0, self._decoded()
-        stream = self._stream()
-        self._opened().seek(math.floor(wanted / (stream.time_base or self._info.time_base)), stream=stream)
-        frames = itertools.dropwhile(lambda decoded: decoded[1] < wanted, self._decoded())
-        first = next(frames, None)
-        if first is not None and first[1] == wanted:
-            return self._start, itertools.chain((first,), frames)
-        self._opened().close()  # this container cannot be entered at a given time: count from its beginning
-        self._container = open_source(self._info.path)
-        self.damage = Damage()
-        return 0, self._decoded()
+    def _from_start(self) -> tuple[int, Iterator[_Shown]]:
+        """The first frame wanted and those after it, and its index."""
+        time = self._start_time()
+        entered = None if time is None else self._enter(time)
+        if entered is not None:
+            return self._start, entered
+        return self._counted(self._start)
+
+    def _from_anchor(self, anchor: Anchor) -> tuple[int, Iterator[_Shown]]:
+        """The anchor's frame and those after it."""
+        entered = self._enter(anchor.time)
+        if entered is not None:
+            first = next(entered)
+            if checksum(self._picture(first.frame)) == anchor.checksum:
+                return anchor.index, itertools.chain((first,), entered)
+        index, shown = self._counted(anchor.index)
+        first_counted = next(shown, None)
+        if first_counted is None:
+            raise self._changed()
+        if first_counted.time != anchor.time or checksum(self._picture(first_counted.frame)) != anchor.checksum:
+            self.damage.differs = True
+        return index, itertools.chain((first_counted,), shown)
 
     def _start_time(self) -> Fraction | None:
         """Time of the first frame wanted; none where it is the first of all, or packets do not tell."""
         if self._start == 0:
             return None
         times = presentation_times(self._info)
-        if times is None or len(set(times)) != len(times):
+        if times is None:
             return None
         if self._start >= len(times):
-            raise MediaError(
-                f"{self._info.path} has {len(times)} frames, so there is no frame {self._start}",
-                "Start at an earlier frame.",
-            )
+            raise self._too_late(len(times))
         return times[self._start]
 
-    def _opened(self) -> InputContainer:
-        if self._container is None:
-            raise RuntimeError("a VideoReader is read inside its with block")
-        return self._container
+    def _enter(self, time: Fraction) -> Iterator[_Shown] | None:
+        """The frame shown at a time and those after it; none where the container cannot be entered there."""
+        run_up = max(RUN_UP, RUN_UP_FRAMES / self._info.frame_rate)
+        if time - run_up <= self._info.start_time:
+            return None
+        decoder = self._open()
+        decoder.seek(time - run_up)
+        shown = self._shown(decoder)
+        first = next(shown, None)
+        if first is None or first.time > time - run_up / 2:
+            return None
+        found = next((one for one in shown if one.time >= time), None)
+        if found is None or found.time != time:
+            return None
+        self.damage.clear()
+        return itertools.chain((found,), shown)
 
-    def _stream(self) -> VideoStream:
-        stream = self._opened().streams[self._info.stream]
-        if not isinstance(stream, VideoStream):
-            raise MediaError(f"{self._info.path} has changed since it was looked at", "Start again.")
-        return stream
+    def _counted(self, index: int) -> tuple[int, Iterator[_Shown]]:
+        """The frames from an index on, found by decoding all before it."""
+        shown = self._shown(self._open())
+        passed = sum(1 for _ in itertools.islice(shown, index))
+        if passed < index:
+            raise self._too_late(passed)
+        self.damage.clear()
+        return index, shown
 
-    def _decoded(self) -> Iterator[tuple[VideoFrame, Fraction]]:
-        """All frames from where the container stands, with their times."""
-        stream = self._stream()
-        if not stream.codec_context.is_open:
-            stream.thread_type = ThreadType.AUTO
-            stream.thread_count = self._threads
-        last: Fraction | None = None
-        for packet in self._packets(stream):
-            try:
-                frames = packet.decode()
-            except av.FFmpegError:
-                self.damage.packets += 1
-                continue
-            for frame in frames:
-                self.damage.frames += frame.is_corrupt
-                last = self._time(frame, last)
-                yield frame, last
-
-    def _packets(self, stream: VideoStream) -> Iterator[Packet[VideoStream]]:
-        try:
-            yield from self._opened().demux(stream)
-        except av.FFmpegError:
-            self.damage.ended_early = True
-            yield cast("Packet[VideoStream]", Packet())  # drains the decoder
-
-    def _time(self, frame: VideoFrame, last: Fraction | None) -> Fraction:
-        """Presentation time; where the file gives none, or one that goes back, a frame's length after the last."""
-        if frame.pts is not None:
-            time = frame.pts * (frame.time_base or self._info.time_base)
-            if last is None or time > last:
-                return time
-        step = 1 / self._info.frame_rate
-        return self._info.start_time if last is None else last + step
-
-    def _frame(self, index: int, time: Fraction, frame: VideoFrame) -> Frame:
+    def _shown(self, decoder: Decoder) -> Iterator[_Shown]:
+        """All frames from where the decoder stands, with their times; one frame is read ahead."""
         info = self._info
-        return Frame(index, time, picture_of(frame, info.colour, info.coded_size, info.orientation))
+        whole = deinterlaced(self._watched(decoder.frames()))
+        timed = settle(whole, origin=info.start_time, step=1 / info.frame_rate, tick=info.time_base, damage=self.damage)
+        held = next(timed, None)
+        if held is None:
+            return
+        for following in timed:
+            yield _Shown(*held, following[1] - held[1])
+            held = following
+        yield _Shown(*held, self._last_duration(*held))
 
-    def _check_end(self, index: int, count: int) -> None:
-        if count == 0 and self._start == 0:
-            raise MediaError(f"{self._info.path} holds no picture that can be decoded", "Get the file again.")
-        promised = self._info.frame_count
-        if promised is not None and index < promised * 0.9 - 1:
+    def _watched(
+        self, stamped: Iterable[tuple[VideoFrame, Fraction | None]]
+    ) -> Iterator[tuple[VideoFrame, Fraction | None]]:
+        for frame, time in stamped:
+            self.damage.frames += frame.is_corrupt
+            if frame.interlaced_frame and not self._info.interlaced:
+                self.damage.interlaced += 1
+            yield frame, time
+
+    def _last_duration(self, frame: VideoFrame, time: Fraction) -> Fraction:
+        """How long the last frame is shown: to the end of the picture where that is known and near."""
+        info = self._info
+        usual = 1 / info.frame_rate
+        left = info.start_time + info.duration - time
+        if info.tells_duration and 0 < left <= FARTHEST_END * usual:
+            return left
+        own = frame.duration * info.time_base
+        return own if 0 < own <= FARTHEST_END * usual else usual
+
+    def _picture(self, frame: VideoFrame) -> Picture:
+        info = self._info
+        return picture_of(frame, info.colour, info.coded_size, info.orientation)
+
+    def _open(self) -> Decoder:
+        """Stand at the beginning, with nothing read."""
+        if not self._entered:
+            raise RuntimeError("a VideoReader is read inside its with block")
+        self._close()
+        self._container = open_source(self._info.path)
+        stream = next((one for one in self._container.streams.video if one.index == self._info.stream), None)
+        if stream is None:
+            raise self._changed()
+        self.damage.clear()
+        return Decoder(self._container, stream, threads=self._threads, by_order=self._info.by_order, damage=self.damage)
+
+    def _close(self) -> None:
+        if self._container is not None:
+            self._container.close()
+            self._container = None
+
+    def _check_end(self, reached: int) -> None:
+        """See whether all came that was promised."""
+        info = self._info
+        if reached == 0:
+            raise MediaError(f"{info.path} holds no picture that can be decoded", "Get the file again.")
+        promised = info.frame_count if info.tells_duration else None
+        if promised is not None and reached < promised * SHORTFALL - 1:
             self.damage.ended_early = True
+        if self.damage.ended_early:
+            self.damage.reached = reached
+
+    def _too_late(self, count: int) -> MediaError:
+        wanted = self._start if self._anchor is None else self._anchor.index
+        return MediaError(
+            f"{self._info.path} has {count} frames, so there is no frame {wanted}", "Start at an earlier frame."
+        )
+
+    def _changed(self) -> MediaError:
+        return MediaError(f"{self._info.path} has changed since it was looked at", "Start again.")
 
 
 def read_frame(info: MediaInfo, index: int) -> Frame:

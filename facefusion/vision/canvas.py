@@ -21,6 +21,10 @@ TRIM_BLOCK = 16
 class PlaneStore(Protocol):
     """Where the planes live: arrays of our own, or a decoder's buffers."""
 
+    @property
+    def alpha(self) -> Plane | None:
+        """The alpha channel, which nobody writes to."""
+
     def planes(self) -> tuple[Plane, ...]:
         """The planes, to read."""
 
@@ -31,7 +35,8 @@ class PlaneStore(Protocol):
 class ArrayStore:
     """Planes in arrays; those that are marked read-only are copied before the first write."""
 
-    def __init__(self, planes: Iterable[Plane]) -> None:
+    def __init__(self, planes: Iterable[Plane], alpha: Plane | None = None) -> None:
+        self.alpha = alpha
         self._planes = tuple(planes)
 
     def planes(self) -> tuple[Plane, ...]:

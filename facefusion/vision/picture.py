@@ -69,23 +69,24 @@ class Layout:
 
 
 class YuvPicture:
-    """Planar YUV of any subsampling, or grey: one plane."""
+    """Planar YUV of any subsampling, or grey: one plane; with an alpha channel kept aside untouched."""
 
-    def __init__(self, planes: Sequence[Plane] | PlaneStore, layout: Layout) -> None:
+    def __init__(self, planes: Sequence[Plane] | PlaneStore, layout: Layout, alpha: Plane | None = None) -> None:
         """Make a picture over planes.
 
         Args:
             planes: Y, U, V or Y alone, ``uint8`` or little-endian ``uint16``; read-only arrays are copied when first
                 written to, writable ones are written in place. Or a store that holds them.
             layout: how they fit together.
+            alpha: height x width, of the same type; a store brings its own.
         """
         self.layout = layout
-        self._canvas = Canvas(ArrayStore(planes) if isinstance(planes, Sequence) else planes)
+        self._canvas = Canvas(ArrayStore(planes, alpha) if isinstance(planes, Sequence) else planes)
         height, width = self._canvas.planes[0].shape
         self._size = Size(width, height)
 
     @classmethod
-    def from_bgr(cls, pixels: Pixels, layout: Layout, *, grey: bool = False) -> YuvPicture:
+    def from_bgr(cls, pixels: Pixels, layout: Layout, *, grey: bool = False, alpha: Plane | None = None) -> YuvPicture:
         """Make a picture of a given format out of BGR."""
         height, width = pixels.shape[:2]
         planes = []
@@ -93,7 +94,7 @@ class YuvPicture:
             size = layout.plane_size(index, Size(width, height))
             whole = Region(0, 0, size.width, size.height)
             planes.append(plane if size == (width, height) else spread(plane, layout.to_plane(index), whole))
-        return cls(planes, layout)
+        return cls(planes, layout, alpha)
 
     @property
     def size(self) -> Size:
@@ -109,6 +110,11 @@ class YuvPicture:
     def grey(self) -> bool:
         """There is luma only."""
         return len(self._canvas.planes) == 1
+
+    @property
+    def alpha(self) -> Plane | None:
+        """Height x width, to read, like the planes; none where the picture has no alpha channel."""
+        return self._canvas.store.alpha
 
     @property
     def store(self) -> PlaneStore:
@@ -149,8 +155,9 @@ class YuvPicture:
                 self._canvas.blend(first, group, mask, compose(self.layout.to_plane(first), crop_to_frame))
 
     def replaced_by(self, pixels: Pixels) -> YuvPicture:
-        """A new picture of the same format; ``pixels`` may have any size."""
-        return YuvPicture.from_bgr(pixels, self.layout, grey=self.grey)
+        """A new picture of the same format; ``pixels`` may have any size, to which alpha is resized."""
+        alpha = _alpha_for(pixels, self.alpha)
+        return YuvPicture.from_bgr(pixels, self.layout, grey=self.grey, alpha=alpha)
 
     def rollback(self) -> None:
         """Undo every paste."""
@@ -209,11 +216,7 @@ class BgrPicture:
 
     def replaced_by(self, pixels: Pixels) -> Self:
         """A new picture of the same depth; alpha is resized with it."""
-        height, width = pixels.shape[:2]
-        alpha = self.alpha
-        if alpha is not None and alpha.shape != (height, width):
-            alpha = _resize(alpha, Size(width, height))
-        return type(self)(self._from_levels(pixels), alpha)
+        return type(self)(self._from_levels(pixels), _alpha_for(pixels, self.alpha))
 
     def rollback(self) -> None:
         """Undo every paste."""
@@ -242,6 +245,14 @@ def _resize(plane: Plane, size: Size) -> Plane:
     plane = shrink(plane, factor)[0]
     shrinks = size.width < width or size.height < height
     return cast("Plane", cv2.resize(plane, size, interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR))
+
+
+def _alpha_for(pixels: Pixels, alpha: Plane | None) -> Plane | None:
+    """A copy of an alpha channel at the size of ``pixels``."""
+    if alpha is None:
+        return None
+    height, width = pixels.shape[:2]
+    return alpha.copy() if alpha.shape == (height, width) else _resize(alpha, Size(width, height))
 
 
 def _cut(array: ArrayT, region: Region) -> ArrayT:

@@ -1,0 +1,104 @@
+"""Decoding the picture of an open file, from where it stands."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator
+from fractions import Fraction
+
+import av
+from av.codec.context import ThreadType
+from av.container import InputContainer
+from av.packet import Packet
+from av.video.codeccontext import VideoCodecContext
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+from facefusion.media.damage import Damage
+
+ALPHA_DECODERS = {"vp8": "libvpx", "vp9": "libvpx-vp9"}
+"""Decoders that give the alpha channel, where FFmpeg's own for the codec leave it out."""
+
+
+class Decoder:
+    """Gives the frames of a stream in the order they are shown, each with the time that the file gives it.
+
+    One thread at a time. What cannot be decoded is counted and passed over.
+    """
+
+    def __init__(
+        self, container: InputContainer, stream: VideoStream, *, threads: int, by_order: bool, damage: Damage
+    ) -> None:
+        """Prepare to decode.
+
+        Args:
+            container: open, and not yet read from.
+            stream: of it.
+            threads: of the decoder; 0 leaves it to the decoder.
+            by_order: the file gives no presentation times: frames are shown at the decoding times, in order.
+            damage: is told of packets that cannot be decoded and of an early end.
+        """
+        self._container = container
+        self._stream = stream
+        self._by_order = by_order
+        self._damage = damage
+        self._context = _alpha_context(stream) or stream.codec_context
+        self._context.thread_type = ThreadType.AUTO
+        self._context.thread_count = threads
+        self._turns: deque[Fraction | None] = deque()
+        """Decoding times of packets whose frames have not come yet."""
+        self.first_packet: Packet[VideoStream] | None = None
+        """The first that was read."""
+
+    def seek(self, time: Fraction) -> None:
+        """Go to the last key frame before a time in seconds, as far as the container knows them."""
+        self._container.seek(math.floor(time / self.tick), stream=self._stream)
+        self._context.flush_buffers()
+        self._turns.clear()
+
+    def frames(self) -> Iterator[tuple[VideoFrame, Fraction | None]]:
+        """All frames from here on; with a time in seconds where the file gives one."""
+        for packet in self._packets():
+            try:
+                frames = self._context.decode(packet)
+            except av.FFmpegError:
+                self._damage.packets += 1
+                if self._turns:
+                    self._turns.popleft()
+                continue
+            for frame in frames:
+                yield frame, self._time(frame)
+
+    @property
+    def tick(self) -> Fraction:
+        """Seconds of which all times are multiples."""
+        return self._stream.time_base or Fraction(1, av.time_base)
+
+    def _packets(self) -> Iterator[Packet[VideoStream] | None]:
+        """What goes to the decoder; none at the end, which makes it give out what it holds back."""
+        try:
+            for packet in self._container.demux(self._stream):
+                if not packet.size:
+                    continue
+                self.first_packet = self.first_packet or packet
+                if self._by_order:
+                    self._turns.append(None if packet.dts is None else packet.dts * self.tick)
+                yield packet
+        except av.FFmpegError:
+            self._damage.ended_early = True
+        yield None
+
+    def _time(self, frame: VideoFrame) -> Fraction | None:
+        if self._by_order:
+            return self._turns.popleft() if self._turns else None
+        return None if frame.pts is None else frame.pts * self.tick
+
+
+def _alpha_context(stream: VideoStream) -> VideoCodecContext | None:
+    """The context that decodes the alpha channel of WebM; none where the stream has no such channel."""
+    name = ALPHA_DECODERS.get(stream.codec_context.name)
+    if name is None or stream.metadata.get("alpha_mode") != "1":
+        return None
+    context = av.CodecContext.create(name, "r")
+    return context if isinstance(context, VideoCodecContext) else None
