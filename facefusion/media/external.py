@@ -138,7 +138,7 @@ class ExternalEncoder:
             "pipe:0",
             format="rawvideo",
             pixel_format=encoding.pixel_format,
-            video_size=f"{encoding.size.width}x{encoding.size.height}",
+            video_size=tuple(encoding.size),
             framerate=f"{rate.numerator}/{rate.denominator}",
         )
         options = {("b:v" if key == "b" else key): value for key, value in encoding.options}
