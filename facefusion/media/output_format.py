@@ -91,7 +91,7 @@ def choose_format(source: MediaInfo, size: Size, wish: str, encoder: str, contai
             notices.append(f"{encoder} does not take {wanted}; {name} is written instead.")
     else:
         name = _named(wish, encoder, offered)
-    if has_alpha(source.pixel_format) and not has_alpha(name):
+    if source.alpha and not has_alpha(name):
         notices.append(
             f"The alpha channel of {source.path.name} is not kept: pictures are laid over black. VP9 in .webm or .mkv "
             "keeps it."
@@ -124,7 +124,7 @@ def codec_of(encoder: str) -> str | None:
 
 def _wanted(source: MediaInfo, wish: str, encoder: str, *, keeps_alpha: bool, notices: list[str]) -> str:
     """The format to have where the encoder took them all."""
-    if has_alpha(source.pixel_format) and keeps_alpha:
+    if source.alpha and keeps_alpha:
         if wish == SOURCE_FORMAT and opaque(source.pixel_format) != "yuv420p":
             notices.append(
                 f"{source.path.name} has an alpha channel, which players show in 8-bit 4:2:0 only: "

@@ -111,7 +111,7 @@ class FrameRenderer:
     def _as_planes(self, picture: YuvPicture) -> VideoFrame:
         """A frame of our own with the picture's planes."""
         frame = VideoFrame(self._size.width, self._size.height, planar_name(picture.layout, grey=picture.grey))
-        for index, (view, plane) in enumerate(zip(plane_views(frame, writable=True), picture.planes[:3], strict=True)):
+        for index, (view, plane) in enumerate(zip(plane_views(frame, writable=True), picture.planes, strict=True)):
             part = picture.layout.plane_size(index, self._size)
             view[...] = plane[: part.height, : part.width]
         return frame
@@ -145,7 +145,7 @@ class FrameRenderer:
 
 
 def _alpha_of(picture: Picture) -> Plane | None:
-    return cast("Plane | None", getattr(picture, "alpha", None))
+    return picture.alpha if isinstance(picture, YuvPicture | BgrPicture) else None
 
 
 def _reformatted(frame: VideoFrame, name: str) -> VideoFrame:
@@ -164,7 +164,7 @@ def over_black(picture: Picture, alpha: Plane) -> Picture:
         pixels = picture.pixels if isinstance(picture, BgrPicture) else cast("Plane", picture.to_bgr())
         return BgrPicture(cast("Plane", np.rint(pixels * share[..., None]).astype(pixels.dtype)))
     return YuvPicture(
-        [_dimmed(plane, index, share, picture.layout) for index, plane in enumerate(picture.planes[:3])],
+        [_dimmed(plane, index, share, picture.layout) for index, plane in enumerate(picture.planes)],
         picture.layout,
     )
 

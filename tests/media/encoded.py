@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import cast
 
 import av
 import numpy as np
+from av.video.codeccontext import VideoCodecContext
 from av.video.frame import VideoFrame
 
 from facefusion.core.values import Frame, Picture, Size
@@ -46,7 +48,7 @@ def decoded(path: Path, decoder: str | None = None) -> list[VideoFrame]:
         stream = container.streams.video[0]
         if decoder is None:
             return list(container.decode(stream))
-        context = av.VideoCodecContext.create(decoder, "r")
+        context = cast("VideoCodecContext", av.CodecContext.create(decoder, "r"))
         return [frame for packet in container.demux(stream) for frame in context.decode(packet)]
 
 

@@ -17,6 +17,7 @@ from facefusion.media.encoder import PRESETS, EncoderSettings
 from facefusion.media.hdr import Chromaticity, ContentLight, HdrMetadata, MasteringDisplay
 from facefusion.media.probe import probe
 from facefusion.media.reader import VideoReader
+from facefusion.media.side_data import side_data_of
 from facefusion.vision.colour import Coding, Matrix
 from facefusion.vision.picture import BgrPicture, Layout, YuvPicture
 from tests.media.clips import decode, make_clip, planes_of
@@ -59,8 +60,8 @@ def test_pixels_outside_the_mask_reach_the_encoder_as_they_were_decoded(tmp_path
     result = encode(info, tmp_path, LOSSLESS, pictures=[frame.picture for frame in frames])
     assert result.info.pixel_format == info.pixel_format
     assert result.info.colour == info.colour
-    for frame, stored in zip(result.frames, pictures, strict=True):
-        for plane, given in zip(planes_of(frame), stored, strict=True):
+    for have, stored in zip(result.frames, pictures, strict=True):
+        for plane, given in zip(planes_of(have), stored, strict=True):
             step_y, step_x = 64 // plane.shape[0], 96 // plane.shape[1]
             outside = np.ones(plane.shape, bool)
             outside[9 // step_y : -(-35 // step_y), 19 // step_x : -(-45 // step_x)] = False
@@ -91,7 +92,7 @@ def test_hdr10_comes_back(tmp_path, encoder):
     result = encode(replace(probe(tmp_path / "a.mkv"), hdr=hdr), tmp_path, replace(FINE, encoder=encoder))
     first = result.frames[0]
     assert first.format.name == "yuv420p10le"
-    data = {entry.type.name: bytes(entry) for entry in first.side_data}
+    data = side_data_of(first) or {}
     numbers = np.frombuffer(data["MASTERING_DISPLAY_METADATA"][:80], np.int32).reshape(10, 2)
     wanted = [0.68, 0.32, 0.265, 0.69, 0.15, 0.06, 0.3127, 0.329, 0.005, 1000]
     assert numbers[:, 0] / numbers[:, 1] == pytest.approx(wanted, abs=1e-4)
@@ -102,7 +103,7 @@ def test_hdr10_comes_back(tmp_path, encoder):
 @pytest.mark.parametrize("encoder", ["libx264", "libvpx-vp9", "libsvtav1"])
 @pytest.mark.parametrize(("size", "matrix"), [((96, 64), 6), ((1280, 720), 1)])
 def test_rgb_looks_the_same_as_yuv(tmp_path, encoder, size, matrix):
-    pixels = smooth_picture(*size, 3)
+    pixels = smooth_picture(size[0], size[1], 3)
     make_packed_clip(tmp_path / "a.mkv", [pixels], "bgr24", "libx264rgb", {"qp": "0"})
     result = encode(probe(tmp_path / "a.mkv"), tmp_path, replace(FINE, encoder=encoder))
     assert result.info.colour == ColourDescription(matrix, 1, 1, 2)
@@ -139,7 +140,7 @@ def test_alpha_comes_back_from_vp9(tmp_path, suffix, size):
     width, height = size
     pixels, alpha = smooth_picture(width, height, 3), ALPHA[:height, :width]
     make_clip(tmp_path / "a.mkv", width=width, height=height, stamps=(0, 512), codec="ffv1", options={})
-    info = replace(probe(tmp_path / "a.mkv"), pixel_format="bgra", colour=ColourDescription())
+    info = replace(probe(tmp_path / "a.mkv"), pixel_format="bgra", alpha=True, colour=ColourDescription())
     settings = EncoderSettings("libvpx-vp9", 95, threads=2)
     result = encode(info, tmp_path, settings, suffix=suffix, pictures=[BgrPicture(pixels, alpha)] * 2)
     frames = decoded(result.segment.path, "libvpx-vp9")
@@ -151,14 +152,14 @@ def test_alpha_comes_back_from_vp9(tmp_path, suffix, size):
 
 def test_pictures_without_alpha_are_opaque_among_others(tmp_path):
     make_clip(tmp_path / "a.mkv", stamps=(0,))
-    info = replace(probe(tmp_path / "a.mkv"), pixel_format="yuva420p")
+    info = replace(probe(tmp_path / "a.mkv"), pixel_format="yuva420p", alpha=True)
     result = encode(info, tmp_path, EncoderSettings("libvpx-vp9", threads=2))
     assert planes_of(decoded(result.segment.path, "libvpx-vp9")[0])[3].min() == 255
 
 
 def test_alpha_that_is_not_kept_lies_over_black(tmp_path):
     make_clip(tmp_path / "a.mkv", stamps=(0,))
-    info = replace(probe(tmp_path / "a.mkv"), pixel_format="bgra", colour=ColourDescription())
+    info = replace(probe(tmp_path / "a.mkv"), pixel_format="bgra", alpha=True, colour=ColourDescription())
     pixels = smooth_picture(96, 64, 3)
     result = encode(info, tmp_path, replace(FINE, quality=100), pictures=[BgrPicture(pixels, ALPHA)])
     wanted = pixels * (ALPHA[..., None] / 255)

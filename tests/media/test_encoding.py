@@ -15,7 +15,7 @@ from facefusion.media.encoder import EncoderSettings
 from facefusion.media.encoding import Encoding
 from facefusion.media.hdr import Chromaticity, ContentLight, HdrMetadata, MasteringDisplay
 from facefusion.media.orientation import Orientation
-from facefusion.media.pixel_format import depth_of
+from facefusion.media.pixel_format import depth_of, has_alpha
 from facefusion.media.probe import MediaInfo
 from facefusion.media.tonemap import SDR, ToneMap
 
@@ -49,6 +49,7 @@ def video(pixel_format="yuv420p", colour=NOTHING_SAID, *, size=SMALL, turned=UPR
         orientation=turned,
         pixel_format=pixel_format,
         bit_depth=depth_of(pixel_format),
+        alpha=has_alpha(pixel_format),
         colour=colour,
         hdr=hdr,
         frame_rate=Fraction(25),
