@@ -8,8 +8,8 @@ from PIL import Image, ImageCms
 
 from facefusion.core.errors import MediaError, OutputError
 from facefusion.core.formats import MediaKind
-from facefusion.media import image as image_module
-from facefusion.media.image import image_facts, read_image, read_image_with_details, write_image
+from facefusion.media.image import ImageDetails, image_facts, read_image, read_image_with_details, write_image
+from facefusion.media.image import write as image_write
 from facefusion.media.probe import probe
 from facefusion.vision.picture import BgrPicture, YuvPicture
 
@@ -54,7 +54,7 @@ def test_sixteen_bits_are_kept(tmp_path, suffix, channels):
     assert (again.alpha is None) == (alpha is None) and (alpha is None or np.array_equal(again.alpha, alpha))
     facts = image_facts(tmp_path / f"a{suffix}")
     assert facts is not None and facts.bit_depth == 16
-    write_image(again, tmp_path / "b.bmp", quality=80)
+    write_image(BgrPicture(pixels), tmp_path / "b.bmp", quality=80)
     assert np.array_equal(bgr(read_image(tmp_path / "b.bmp")).pixels, np.rint(pixels / 257))
 
 
@@ -133,7 +133,7 @@ def test_the_colour_profile_goes_along(tmp_path, suffix):
 
 def test_the_colour_profile_goes_along_with_sixteen_bits(tmp_path):
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
-    details = image_module.ImageDetails(icc_profile=profile)
+    details = ImageDetails(icc_profile=profile)
     write_image(BgrPicture(noise(24, 32, 3, dtype=np.uint16)), tmp_path / "a.png", quality=80, details=details)
     with Image.open(tmp_path / "a.png") as image:
         assert image.info["icc_profile"] == profile
@@ -181,7 +181,7 @@ def test_writing_fails_without_touching_what_is_there(tmp_path, monkeypatch):
     target = tmp_path / "a.png"
     target.write_bytes(b"what was there")
     picture = BgrPicture(smooth())
-    monkeypatch.setattr(image_module, "read_image", lambda _: BgrPicture(smooth() + np.uint8(1)))
+    monkeypatch.setattr(image_write, "eight_bit_codes", lambda image: np.asarray(image) + np.uint8(1))
     with pytest.raises(OutputError, match=r"a\.png was written but reads back differently"):
         write_image(picture, target, quality=80)
     assert target.read_bytes() == b"what was there"
@@ -193,11 +193,9 @@ def test_writing_fails_without_touching_what_is_there(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("brand", [b"heic", b"mif1"])
-def test_a_phones_photo_is_refused_by_name_instead_of_read_as_a_video_of_its_tiles(tmp_path, brand):
+def test_a_damaged_photo_of_a_phone_is_named_instead_of_read_as_a_video_of_its_tiles(tmp_path, brand):
     path = tmp_path / "photo.jpg"
     path.write_bytes(b"\0\0\0\x1cftyp" + brand + b"\0\0\0\0mif1heic" + b"\0" * 100)
-    message = f"{path} is a HEIC photo, which this program does not read. Save it as JPEG or PNG first."
     for read in (read_image, probe):
-        with pytest.raises(MediaError) as caught:
+        with pytest.raises(MediaError, match=r"photo\.jpg is a HEIC that is damaged, or of a kind that is not read"):
             read(path)
-        assert str(caught.value) == message

@@ -1,0 +1,124 @@
+"""What the header of an image says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image, ImageFile, TiffImagePlugin
+
+from facefusion.core.errors import MediaError
+from facefusion.core.values import Size
+from facefusion.media.image.box_file import item_properties
+from facefusion.media.image.opening import NoImageError, is_sequence, opened
+from facefusion.media.orientation import Orientation
+
+EXIF_ORIENTATION = 274
+TIFF_BITS, TIFF_SAMPLE_FORMAT = 258, 339
+UNSIGNED = 1
+"""TIFF's sample format of whole numbers without a sign."""
+HEADER_BYTES = 1 << 16
+"""Enough of an AVIF file to hold the properties of its picture."""
+ANIMATED = ("AVIF", "GIF", "PNG", "WEBP")
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFacts:
+    """What the header of an image says."""
+
+    format: str
+    """As Pillow calls it."""
+    size: Size
+    """As stored."""
+    mode: str
+    """As Pillow calls it."""
+    bit_depth: int
+    """Bits per component: 8, 10, 12 or 16."""
+    orientation: Orientation
+    notices: tuple[str, ...] = ()
+
+
+def image_facts(path: Path) -> ImageFacts | None:
+    """Read the header of an image; none where the file is no still image (an animated GIF counts as a video).
+
+    Raises:
+        MediaError: the picture is too large, damaged, or of a kind that is not read.
+    """
+    if is_sequence(path):
+        return None
+    try:
+        with opened(path) as image:
+            if image.format == "GIF" and is_animated(image):
+                return None
+            return ImageFacts(
+                format=image.format or "",
+                size=Size(*image.size),
+                mode=image.mode,
+                bit_depth=bit_depth(path, image),
+                orientation=orientation_of(image),
+                notices=tuple(_notices(path, image)),
+            )
+    except NoImageError:
+        return None
+
+
+def is_animated(image: Image.Image) -> bool:
+    """Whether the frames of the file follow each other in time."""
+    return image.format in ANIMATED and getattr(image, "n_frames", 1) > 1
+
+
+def orientation_of(image: Image.Image) -> Orientation:
+    """How to turn the pixels; of HEIF files they come turned already."""
+    return Orientation.from_exif(image.getexif().get(EXIF_ORIENTATION, 1))
+
+
+def bit_depth(path: Path, image: Image.Image) -> int:
+    """Bits per component in the file: 8 (or fewer), 10, 12 or 16. Pillow itself shows colour of any depth as 8 bits.
+
+    Raises:
+        MediaError: the components are floats, have a sign, or more than 16 bits.
+    """
+    if image.format == "HEIF":
+        return int(image.info.get("bit_depth", 8))
+    if image.format == "AVIF":
+        return _avif_depth(path)
+    if isinstance(image, TiffImagePlugin.TiffImageFile):
+        return _tiff_depth(path, image)
+    tiles = image.tile if isinstance(image, ImageFile.ImageFile) else []
+    deep = image.mode.startswith("I;16") or (bool(tiles) and ";16" in str(tiles[0].args))
+    return 16 if deep else 8
+
+
+def _avif_depth(path: Path) -> int:
+    """From ``av1C`` (AV1 in ISOBMFF, 2.3.3): its third byte holds ``high_bitdepth`` and ``twelve_bit``."""
+    with path.open("rb") as file:
+        data = file.read(HEADER_BYTES)
+    for found in item_properties(data):
+        if found.kind == b"av1C":
+            flags = data[found.start + 2]
+            return (12 if flags & 0x20 else 10) if flags & 0x40 else 8
+    return 8
+
+
+def _tiff_depth(path: Path, image: TiffImagePlugin.TiffImageFile) -> int:
+    bits = max(image.tag_v2.get(TIFF_BITS, (1,)))
+    if image.tag_v2.get(TIFF_SAMPLE_FORMAT, (UNSIGNED,))[0] != UNSIGNED or bits > 16:
+        raise MediaError(
+            f"{path} is a TIFF of {bits}-bit components that are no plain whole numbers of up to 16 bits",
+            "Convert it to a TIFF or PNG of 16 bits first.",
+        )
+    if image.mode in ("P", "CMYK", "LAB", "YCbCr"):
+        return 8
+    return int(bits) if bits > 8 else 8
+
+
+def _notices(path: Path, image: Image.Image) -> list[str]:
+    notices = []
+    if is_animated(image):
+        notices.append(f"{path.name} is animated; its first frame is used.")
+    elif image.format == "TIFF" and getattr(image, "n_frames", 1) > 1:
+        notices.append(f"{path.name} has several pages; the first is used.")
+    if image.mode in ("CMYK", "LAB"):
+        name = "CMYK" if image.mode == "CMYK" else "CIELAB"
+        notices.append(f"{path.name} is in {name}; it is converted to sRGB and written so.")
+    return notices

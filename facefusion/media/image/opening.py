@@ -1,0 +1,97 @@
+"""Opening an image by its content, with errors a user can act on."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image, UnidentifiedImageError
+from pillow_heif import register_heif_opener
+
+from facefusion.core.errors import MediaError
+
+MOST_PIXELS = 1 << 28
+"""Larger pictures are refused before any pixel is decoded: 16384 x 16384, 0.8 GB in 8-bit colour."""
+
+READ_FORMATS = (
+    "AVIF", "BMP", "DIB", "GIF", "HEIF", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP",
+)  # fmt: skip
+"""By Pillow's names. Pillow knows more, some of which call other programs."""
+
+DAMAGE = (OSError, SyntaxError, ValueError, struct.error, EOFError)
+"""What decoders raise on a file that is not whole."""
+
+SIGNATURES = (
+    (0, b"\xff\xd8\xff", "JPEG"),
+    (0, b"\x89PNG\r\n\x1a\n", "PNG"),
+    (0, b"GIF8", "GIF"),
+    (8, b"WEBP", "WebP"),
+    (0, b"II*\0", "TIFF"),
+    (0, b"MM\0*", "TIFF"),
+    (4, b"ftypavif", "AVIF"),
+    (4, b"ftypheic", "HEIC"),
+    (4, b"ftypheix", "HEIC"),
+    (4, b"ftypmif1", "HEIC"),
+)
+"""Offset and bytes that begin an image file."""
+SEQUENCES = (b"ftypavis", b"ftyphevc", b"ftypmsf1")
+"""Of moving pictures in the containers of AVIF and HEIC."""
+HEAD = 16
+
+# The limit is our own and checked below; Pillow's would warn from a third of it on.
+Image.MAX_IMAGE_PIXELS = None
+register_heif_opener(thumbnails=False)
+
+
+class NoImageError(MediaError):
+    """The content is of no image format; it may be a video."""
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Image.Image]:
+    """Open an image; its pixels are decoded when first asked for.
+
+    Raises:
+        NoImageError: it is no image.
+        MediaError: it is damaged or too large.
+    """
+    try:
+        with Image.open(path, formats=READ_FORMATS) as image:
+            _check_size(path, image.width, image.height)
+            yield image
+    except UnidentifiedImageError as error:
+        _refuse_unread(path)
+        raise NoImageError(f"{path} is no image that can be read", "Check that it opens in a viewer.") from error
+    except DAMAGE as error:
+        raise MediaError(f"{path} is damaged ({error})", "Get the file again or repair it in an editor.") from error
+
+
+def is_sequence(path: Path) -> bool:
+    """Whether the file is an AVIF or HEIF sequence: moving pictures, which are read as a video."""
+    return _head(path)[4:12] in SEQUENCES
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(HEAD)
+
+
+def _refuse_unread(path: Path) -> None:
+    """FFmpeg would take such a file for a video, or one tile of a photo for all of it."""
+    head = _head(path)
+    for offset, mark, name in SIGNATURES:
+        if head[offset:].startswith(mark):
+            raise MediaError(
+                f"{path} is a {name} that is damaged, or of a kind that is not read",
+                "Get the file again, or save it as PNG or TIFF of 8 or 16 bits, whole numbers, not in separate planes.",
+            )
+
+
+def _check_size(path: Path, width: int, height: int) -> None:
+    if width * height > MOST_PIXELS:
+        raise MediaError(
+            f"{path} has {width} x {height} pixels, more than the {MOST_PIXELS} that are accepted",
+            "Scale it down first.",
+        )
