@@ -23,6 +23,7 @@ from facefusion.observability.events import EventSink
 from facefusion.processors.registry import PROCESSORS, processor_names
 
 if TYPE_CHECKING:
+    from facefusion.app.clean import Cleaned
     from facefusion.app.sessions import Sessions
 
 
@@ -76,6 +77,16 @@ class Engine:
         cards = [catalogue.card(name) for name in names] if names else list(catalogue.embedded())
         open_store(snapshot, events, stop).ensure_all(cards)
         return [card.name for card in cards]
+
+    def clean(self, snapshot: Snapshot) -> Cleaned:
+        """Remove temporary files that nobody needs any more.
+
+        Raises:
+            FaceFusionError: something cannot be removed.
+        """
+        from facefusion.app.clean import clean  # noqa: PLC0415 - see the module's docstring
+
+        return clean(snapshot)
 
     def release_models(self) -> None:
         """Unload every model and forget what was kept from one step to the next."""

@@ -11,6 +11,7 @@ import functools
 import hashlib
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from facefusion.catalogue.source import SourceError
 from facefusion.catalogue.wheels import Pip, download_wheel, extract, run_pip
 from facefusion.core.errors import ModelError
 from facefusion.core.stop import POLL_SECONDS, StopToken
+from facefusion.core.storage import Removed, remove
 from facefusion.observability.events import EventSink, Notice
 
 _LOCK = ".fetch.lock"
@@ -82,7 +84,7 @@ class Fetcher:
 
     def _clear_up(self) -> None:
         """Remove what a killed process left; nobody else works here while the lock is held."""
-        for rest in self._folder.glob(f"{_SCRATCH}*"):
+        for rest in leftovers(self._folder):
             shutil.rmtree(rest)
 
     def _is_there(self, graph: GraphFile) -> bool:
@@ -190,6 +192,31 @@ class Fetcher:
             if error.errno in _FORBIDDEN:
                 raise ModelError(f"A model cannot be stored: {self._folder} cannot be written to", remedy) from error
             raise ModelError(f"A model cannot be stored in {self._folder}: {error}", remedy) from error
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """What fetching that was killed left in a folder. Unfinished downloads are none: the next call continues them."""
+    return [path for path in sorted(folder.glob(f"{_SCRATCH}*")) if path.is_dir()]
+
+
+def remove_leftovers(folder: Path, max_age: float) -> list[Removed]:
+    """Remove what fetching that was killed left in a folder of models, unless somebody is fetching there now.
+
+    Args:
+        folder: need not be there.
+        max_age: seconds without a change after which it may go.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    if not leftovers(folder):
+        return []
+    try:
+        with filelock.FileLock(folder / _LOCK, timeout=0):
+            now = time.time()
+            return [remove(path) for path in leftovers(folder) if now - path.stat().st_mtime >= max_age]
+    except filelock.Timeout:
+        return []
 
 
 class _Wheels:

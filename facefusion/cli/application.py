@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from facefusion.config.state import Snapshot
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import EventSink
+
+if TYPE_CHECKING:
+    from facefusion.app.clean import Cleaned
 
 
 class Application(Protocol):
@@ -36,6 +39,13 @@ class Application(Protocol):
         Raises:
             FaceFusionError: one cannot be fetched.
             Stopped: ``stop`` was requested; the models fetched before are in place.
+        """
+
+    def clean(self, snapshot: Snapshot) -> Cleaned:
+        """Remove temporary files that nobody needs any more.
+
+        Raises:
+            FaceFusionError: something cannot be removed.
         """
 
     def release_models(self) -> None:

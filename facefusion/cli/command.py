@@ -57,6 +57,7 @@ COMMANDS: tuple[Command, ...] = (
         "force_download",
         words=("MODEL", "names of models to fetch; the embedded ones where none is given"),
     ),
+    Command("clean", "remove temporary files that nobody needs any more", "clean"),
     Command("config", "show the settings in force and where each comes from", "config"),
 )
 

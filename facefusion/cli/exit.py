@@ -1,12 +1,13 @@
-"""The one place where an error becomes a line for the user and an exit code."""
+"""The one place where an error becomes a line for the user, an exit code and a status."""
 
 from __future__ import annotations
 
 import logging
 import traceback
+from dataclasses import dataclass
 from pathlib import Path
 
-from facefusion.core.errors import FaceFusionError, SetupError, Stopped
+from facefusion.core.errors import ContentRefusedError, FaceFusionError, SetupError, Stopped
 from facefusion.core.stop import StopToken
 from facefusion.observability.terminal import Terminal
 
@@ -14,27 +15,45 @@ FAILED = 1
 logger = logging.getLogger(__name__)
 
 
-def conclude(error: BaseException, terminal: Terminal, stop: StopToken) -> int:
-    """Say in one line what happened and return the exit code.
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a run came to that did not end well."""
+
+    status: str
+    """``failed``, ``refused`` or ``stopped``."""
+    exit_code: int
+    message: str
+    """For the user, in one line."""
+    error: BaseException
+
+
+def verdict(error: BaseException, stop: StopToken) -> Verdict:
+    """What an error means.
 
     What fails after a stop was asked for fails since it was, and counts as stopped.
     """
-    terminal.close_bar()
     error = _explained(error)
-    if logger.isEnabledFor(logging.DEBUG):
-        terminal.line("".join(traceback.format_exception(error)).rstrip())
     if isinstance(error, Stopped | KeyboardInterrupt) or stop.requested:
         reason = str(error) if isinstance(error, Stopped) else stop.reason
-        terminal.line(f"Stopped by {reason or 'Ctrl-C'}; no output was written.")
-        return Stopped.exit_code
+        message = f"Stopped by {reason or 'Ctrl-C'}; no output was written."
+        return Verdict("stopped", Stopped.exit_code, message, error)
     if isinstance(error, FaceFusionError):
-        terminal.line(f"error: {error}")
-        return error.exit_code
+        status = "refused" if isinstance(error, ContentRefusedError) else "failed"
+        return Verdict(status, error.exit_code, str(error), error)
     if isinstance(error, MemoryError):
-        terminal.line("error: memory does not suffice. Set --system-memory-limit, or process a smaller file.")
-        return FAILED
-    terminal.line(f"error: {_unexpected(error)}")
-    return FAILED
+        message = "memory does not suffice. Set --system-memory-limit, or process a smaller file."
+        return Verdict("failed", FAILED, message, error)
+    return Verdict("failed", FAILED, _unexpected(error), error)
+
+
+def conclude(error: BaseException, terminal: Terminal, stop: StopToken) -> int:
+    """Say in one line what happened and return the exit code."""
+    terminal.close_bar()
+    found = verdict(error, stop)
+    if logger.isEnabledFor(logging.DEBUG):
+        terminal.line("".join(traceback.format_exception(found.error)).rstrip())
+    terminal.line(found.message if found.status == "stopped" else f"error: {found.message}")
+    return found.exit_code
 
 
 def _explained(error: BaseException) -> BaseException:

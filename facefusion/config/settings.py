@@ -6,9 +6,10 @@ from pathlib import Path
 
 from facefusion.config.option import PROCESSING_COMMANDS, Scope, option, settings_group
 
-EVERY_COMMAND = (*PROCESSING_COMMANDS, "force-download", "config")
 STEP_COMMANDS = ("run", "headless-run")
 """Commands that process what the user names."""
+CLEAN_COMMAND = "clean"
+EVERY_COMMAND = (*PROCESSING_COMMANDS, "force-download", CLEAN_COMMAND, "config")
 
 
 @settings_group(section="paths", commands=EVERY_COMMAND)
@@ -28,14 +29,14 @@ class PathsSettings:
         None,
         "file to write, or a folder to write a file of the target's name in",
         short="-o",
-        commands=STEP_COMMANDS,
+        commands=(*STEP_COMMANDS, CLEAN_COMMAND),
         metavar="FILE",
     )
     temp_path: Path | None = option(
         None,
         "folder for temporary files; the system's where empty",
         scope=Scope.JOB,
-        commands=PROCESSING_COMMANDS,
+        commands=(*PROCESSING_COMMANDS, CLEAN_COMMAND),
         metavar="FOLDER",
     )
     models_path: Path | None = option(
@@ -71,6 +72,13 @@ class MiscSettings:
     fail_on_held_frames: bool = option(
         False, "end with status 1 if any frame was passed through unchanged", scope=Scope.JOB, commands=STEP_COMMANDS
     )
+    report: Path | None = option(
+        None,
+        "file to write a report of the run to, as JSON; see docs/report.md",
+        scope=Scope.RUN,
+        commands=STEP_COMMANDS,
+        metavar="FILE",
+    )
     no_resume: bool = option(
         False,
         "begin from the first frame, also where an earlier run of the same step did not come to its end",
@@ -79,4 +87,19 @@ class MiscSettings:
     )
 
 
-GENERAL_GROUPS: tuple[type, ...] = (PathsSettings, ProcessorsSettings, MiscSettings)
+@settings_group(section="clean", commands=(CLEAN_COMMAND,))
+class CleanSettings:
+    """What ``clean`` removes."""
+
+    max_age_hours: float = option(
+        2.0, "hours without a change after which temporary files may go", minimum=0.0, scope=Scope.RUN, in_ini=False
+    )
+    resumable: bool = option(
+        False,
+        "remove what a run could go on from too",
+        scope=Scope.RUN,
+        in_ini=False,
+    )
+
+
+GENERAL_GROUPS: tuple[type, ...] = (PathsSettings, ProcessorsSettings, MiscSettings, CleanSettings)

@@ -6,6 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
+class NotKept(str):
+    """A notice that names something of the source which the result does not have.
+
+    It is a sentence like any other, and travels among others; the report lists such sentences by themselves.
+    """
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class RunReport:
     """The outcome of one step: one image or one video."""
@@ -13,6 +22,7 @@ class RunReport:
     output: str
     """Path of the verified result."""
     frames: int
+    """Frames worked on, those of an earlier run among them."""
     faces: int
     """Faces worked on, summed over frames."""
     frames_without_face: int
@@ -31,8 +41,35 @@ class RunReport:
     """Busy seconds per stage (decode, analyse, each processor, encode), summed over threads."""
     notices: tuple[str, ...] = ()
     """Choices made for the user, fallbacks and warnings."""
+    model_hashes: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of each model's file, as hexadecimal digits."""
+    faces_found: int | None = None
+    """Faces found, chosen or not, summed over frames; none where nobody looked."""
+    dropped_frames: int = 0
+    """Frames of the target that the result does not show, since it has fewer a second."""
+    repeated_frames: int = 0
+    """Frames that the result shows once more than the target, since it has more a second."""
+    damaged_frames: int = 0
+    """Frames of the target that could not be decoded as they should; their neighbours stand in for them."""
+    resumed_frames: int = 0
+    """Frames that an earlier run had finished; ``seconds`` does not count them."""
+
+    @property
+    def frames_read(self) -> int:
+        """Frames of the target, or of the part of it that was asked for."""
+        return self.frames + self.dropped_frames
+
+    @property
+    def frames_written(self) -> int:
+        """Frames of the result."""
+        return self.frames + self.repeated_frames
 
     @property
     def frames_per_second(self) -> float:
         """Frames over the seconds they took; 0 where no time passed."""
-        return self.frames / self.seconds if self.seconds > 0 else 0.0
+        return (self.frames - self.resumed_frames) / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def not_kept(self) -> tuple[str, ...]:
+        """What the result lacks of the source."""
+        return tuple(notice for notice in self.notices if isinstance(notice, NotKept))

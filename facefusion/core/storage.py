@@ -28,6 +28,19 @@ _REASONS = {
 }
 
 
+UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def in_units(count: int) -> str:
+    """Bytes as a person reads them: ``340 MB``, ``1.2 GB``."""
+    value, unit = float(count), UNITS[0]
+    for larger in UNITS[1:]:
+        if value < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.1f} {unit}" if value < 10 and unit != UNITS[0] else f"{value:.0f} {unit}"
+
+
 def refusal(error: OSError, path: Path, remedy: str) -> FaceFusionError:
     """The error to raise where the system does not let us write.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import av
 
 from facefusion.core.errors import ResourceError
-from facefusion.core.storage import refusal
+from facefusion.core.storage import in_units, refusal
 from facefusion.media.encoding import Encoding
 
 BITS_PER_PIXEL = ((0.0, 0.001), (0.1, 0.0016), (0.4, 0.0057), (0.6, 0.02), (0.8, 0.045), (0.9, 0.118), (1.0, 0.417))
@@ -27,8 +27,6 @@ QUANTISERS = {"crf": 0, "cq": 51, "qp": 51, "qp_p": 51, "global_quality": 51}
 
 LARGEST_CRF = {"libx264": 51, "libx264rgb": 51, "libx265": 51}
 OTHER_CRF = 63
-
-UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def needed_bytes(encoding: Encoding, frames: int) -> int:
@@ -84,16 +82,6 @@ def _check(folder: Path, what: str, needed: int) -> str | None:
     if free < LIKELY * needed:
         return f"{there}, and {what} may take {in_units(LIKELY * needed)}. {remedy}"
     return None
-
-
-def in_units(count: int) -> str:
-    """Bytes as a person reads them: ``340 MB``, ``1.2 GB``."""
-    value, unit = float(count), UNITS[0]
-    for larger in UNITS[1:]:
-        if value < 1000:
-            break
-        value, unit = value / 1000, larger
-    return f"{value:.1f} {unit}" if value < 10 and unit != UNITS[0] else f"{value:.0f} {unit}"
 
 
 def _device(folder: Path) -> int:

@@ -12,17 +12,20 @@ HELD_SHOWN = 10
 
 def summary_lines(report: RunReport, *, stages: bool = False) -> tuple[str, ...]:
     """The summary of a run, one fact per line; ``stages`` adds the busy seconds of each stage."""
-    rows = [
-        ("frames", _frames(report)),
-        ("faces", str(report.faces)),
+    rows = [("frames", _frames(report))]
+    if report.held_frames:
+        rows.append(("unchanged", _held(report.held_frames)))
+    if report.damaged_frames:
+        rows.append(("damaged", f"{_count(report.damaged_frames, 'frame')} of the target: neighbours stand in"))
+    rows += [
+        ("faces", _faces(report)),
         ("speed", _speed(report)),
         ("models", _models(report.models)),
         ("peak memory", f"{report.peak_memory / 2**20:.0f} MiB"),
     ]
-    if report.held_frames:
-        rows.insert(1, ("unchanged", _held(report.held_frames)))
     if stages:
         rows += [(f"stage {name}", f"{seconds:.2f} s") for name, seconds in report.stages.items()]
+    rows += [("not kept", sentence) for sentence in report.not_kept]
     return tuple(aligned(rows))
 
 
@@ -34,9 +37,20 @@ def aligned(rows: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _frames(report: RunReport) -> str:
+    parts = [str(report.frames)]
+    if report.frames_written != report.frames_read:
+        parts = [f"{report.frames_read} read, {report.frames_written} written"]
+    if report.resumed_frames:
+        parts.append(f"{report.resumed_frames} of them by an earlier run")
     if report.frames_without_face:
-        return f"{report.frames}, {report.frames_without_face} of them without a face to work on"
-    return str(report.frames)
+        parts.append(f"{report.frames_without_face} of them without a face to work on")
+    return ", ".join(parts)
+
+
+def _faces(report: RunReport) -> str:
+    if report.faces_found is None or report.faces_found == report.faces:
+        return str(report.faces)
+    return f"{report.faces} of {report.faces_found} found"
 
 
 def _speed(report: RunReport) -> str:
@@ -51,4 +65,8 @@ def _models(models: Mapping[str, str]) -> str:
 def _held(frames: Sequence[int]) -> str:
     shown = ", ".join(str(index) for index in frames[:HELD_SHOWN])
     more = ", ..." if len(frames) > HELD_SHOWN else ""
-    return f"{len(frames)} frame{'s' if len(frames) > 1 else ''} passed through: {shown}{more}"
+    return f"{_count(len(frames), 'frame')} passed through: {shown}{more}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

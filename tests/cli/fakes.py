@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from facefusion.app.clean import Cleaned
 from facefusion.config.settings import GENERAL_GROUPS, PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.report import RunReport
@@ -36,6 +37,7 @@ class FakeApplication:
         self.snapshots: list[Snapshot] = []
         self.asked: list[Sequence[str] | None] = []
         self.released = 0
+        self.cleaned = Cleaned((), ())
         self.before_report: Callable[[EventSink, StopToken], None] = lambda events, stop: None
 
     def settings_groups(self) -> tuple[type, ...]:
@@ -60,6 +62,12 @@ class FakeApplication:
         self.asked.append(names)
         self.before_report(events, stop)
         return list(names or ("yunet", "mesh"))
+
+    def clean(self, snapshot: Snapshot) -> Cleaned:
+        self.snapshots.append(snapshot)
+        if self.failure is not None:
+            raise self.failure
+        return self.cleaned
 
     def release_models(self) -> None:
         self.released += 1

@@ -121,7 +121,7 @@ def test_a_switch_can_be_turned_off_again(call):
         (
             ("job-list",),
             "the command job-list is not available in this version. "
-            "Commands are: run, headless-run, benchmark, force-download, config.",
+            "Commands are: run, headless-run, benchmark, force-download, clean, config.",
         ),
         (("--quick", "run"), "--quick is no global switch. See: facefusion --help"),
         (("run", "--quick"), "run: --quick is no option of this command. See: facefusion run --help"),

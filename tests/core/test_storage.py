@@ -8,7 +8,7 @@ import pytest
 
 from facefusion.core import storage
 from facefusion.core.errors import OutputError, ResourceError
-from facefusion.core.storage import Removed, flush, refusal, remove, write_whole
+from facefusion.core.storage import Removed, flush, in_units, refusal, remove, write_whole
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,11 @@ def test_what_a_link_points_to_stays(tmp_path):
     (tmp_path / "folder" / "link").symlink_to(tmp_path / "kept")
     remove(tmp_path / "folder")
     assert [path.name for path in tmp_path.rglob("*")] == ["kept", "a"]
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (34_000_000, "34 MB"), (1_230_000_000, "1.2 GB")],
+)
+def test_units(count, text):
+    assert in_units(count) == text

@@ -13,7 +13,7 @@ from facefusion.core.errors import OutputError, ResourceError
 from facefusion.core.values import Size
 from facefusion.media.encoder import ENCODERS, EncoderSettings, encoder_options
 from facefusion.media.encoding import Encoding
-from facefusion.media.space import check_space, in_units, needed_bytes
+from facefusion.media.space import check_space, needed_bytes
 
 HD = Size(1280, 720)
 
@@ -133,11 +133,3 @@ def test_a_tight_disk_is_said(disks):
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(OutputError, match="nowhere cannot be written: the folder is not there"):
         check_space(tmp_path, tmp_path / "nowhere" / "a.mp4", 100)
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (34_000_000, "34 MB"), (1_230_000_000, "1.2 GB")],
-)
-def test_units(count, text):
-    assert in_units(count) == text

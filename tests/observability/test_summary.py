@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from facefusion.core.report import RunReport
+from facefusion.core.report import NotKept, RunReport
 from facefusion.observability.summary import summary_lines
 
 
@@ -40,3 +40,21 @@ def test_what_went_less_well_is_said():
 
 def test_stages_come_when_asked_for():
     assert summary_lines(report(), stages=True)[-1] == "stage decode  1.50 s"
+
+
+def test_frames_in_and_out_where_they_differ():
+    lines = summary_lines(report(dropped_frames=18, repeated_frames=2, resumed_frames=240))
+    assert lines[0] == "frames       300 read, 284 written, 240 of them by an earlier run"
+    assert lines[2] == "speed        3.0 frames/s (14.1 s, after 2.0 s to start)"
+
+
+def test_faces_that_were_left_alone_and_damage_are_said():
+    lines = summary_lines(report(faces_found=301, damaged_frames=1))
+    assert lines[1] == "damaged      1 frame of the target: neighbours stand in"
+    assert lines[2] == "faces        300 of 301 found"
+
+
+def test_what_is_not_kept_comes_last():
+    notices = ("A choice was made.", NotKept("Track 3 is left out."), NotKept("The cover is left out."))
+    lines = summary_lines(report(notices=notices))
+    assert lines[-2:] == ("not kept     Track 3 is left out.", "not kept     The cover is left out.")

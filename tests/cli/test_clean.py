@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import filelock
+import pytest
+
+from facefusion.app.clean import Cleaned, clean
+from facefusion.cli.application import load_application
+from facefusion.cli.main import main, program_schema
+from facefusion.config.settings import CleanSettings, PathsSettings
+from facefusion.config.state import Snapshot
+from facefusion.core.errors import OutputError
+from facefusion.core.storage import Removed
+from facefusion.media import output
+from facefusion.pipeline.work_folder import WorkFolder
+from tests.cli.fakes import FakeApplication
+
+HOUR = 3600
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def settings(**values):
+    schema = program_schema(load_application())
+    return Snapshot(schema, {}, {}).with_values(values)
+
+
+def age(path, hours):
+    then = time.time() - hours * HOUR
+    for one in (*path.rglob("*"), path):
+        os.utime(one, (then, then))
+
+
+def test_the_command_says_what_it_did(capsys, tmp_path):
+    left = tmp_path / "left"
+    left.mkdir()
+    (left / "a").write_bytes(b"12345")
+    application = FakeApplication()
+    application.cleaned = Cleaned((Removed(Path("a"), 1_200_000), Removed(Path("b"), 1)), (left,))
+    assert main(("clean", "--max-age-hours", "0.5"), application) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "a\nb\n"
+    assert captured.err == (
+        "Removed: 2, 1.2 MB in all.\n"
+        f"{left} (5 bytes) is left: the run that it belongs to can go on. See --resumable.\n"
+    )
+    assert application.snapshots[0].get(CleanSettings) == CleanSettings(max_age_hours=0.5, resumable=False)
+
+
+def test_nothing_to_do_is_said(capsys):
+    assert main(("clean", "--resumable"), FakeApplication()) == 0
+    assert capsys.readouterr() == ("", "Nothing to remove.\n")
+
+
+def test_a_failure_is_told_in_one_line(capsys):
+    assert main(("clean",), FakeApplication(failure=OutputError("a cannot be removed", "Ask."))) == 1
+    assert capsys.readouterr() == ("", "error: a cannot be removed. Ask.\n")
+
+
+def test_each_place_is_cleaned(tmp_path):
+    (tmp_path / "temp").mkdir()
+    with WorkFolder.open(tmp_path / "temp" / "facefusion", "0" * 16, {}, resume=True) as work:
+        work.record(0, None, {})
+    age(work.path, 3)
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    part = tmp_path / f".facefusion-{output._host()}-{ended.pid}-{'0' * 8}-0.part"
+    part.write_bytes(b"123")
+    models = tmp_path / "models"
+    old, young = models / ".fetch-old", models / ".fetch-young"
+    for scratch, hours in ((old, 3), (young, 1)):
+        scratch.mkdir(parents=True)
+        (scratch / "a.whl").write_bytes(b"12")
+        age(scratch, hours)
+    values = {"temp_path": tmp_path / "temp", "output_path": tmp_path / "a.mp4", "models_path": models}
+    cleaned = clean(settings(**values))
+    assert cleaned == Cleaned((Removed(part, 3), Removed(old, 2)), (work.path,))
+    assert (work.path.exists(), part.exists(), old.exists(), young.exists()) == (True, False, False, True)
+    [folder] = clean(settings(**values, resumable=True)).removed
+    assert folder.path == work.path
+    assert not (tmp_path / "temp" / "facefusion").exists()
+
+
+def test_models_are_left_alone_while_somebody_fetches(tmp_path):
+    models = tmp_path / "models"
+    (models / ".fetch-1").mkdir(parents=True)
+    values = {"temp_path": tmp_path, "models_path": models, "max_age_hours": 0.0}
+    with filelock.FileLock(models / ".fetch.lock"):
+        assert clean(settings(**values)).removed == ()
+    assert [one.path.name for one in clean(settings(**values)).removed] == [".fetch-1"]
+
+
+def test_the_default_is_two_hours():
+    assert settings().get(CleanSettings) == CleanSettings(max_age_hours=2.0, resumable=False)
+    assert settings().get(PathsSettings).temp_path is None
