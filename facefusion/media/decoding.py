@@ -50,12 +50,19 @@ class Decoder:
         """Decoding times of packets whose frames have not come yet."""
         self.first_packet: Packet[VideoStream] | None = None
         """The first that was read."""
+        self.packets_rise = True
+        """Every packet read has a presentation time after the one before."""
+        self._last_stamp: int | None = None
 
-    def seek(self, time: Fraction) -> None:
-        """Go to the last key frame before a time in seconds, as far as the container knows them."""
-        self._container.seek(math.floor(time / self.tick), stream=self._stream)
+    def seek(self, time: Fraction) -> bool:
+        """Go to the last key frame before a time in seconds, as far as the container knows them; false if it cannot."""
+        try:
+            self._container.seek(math.floor(time / self.tick), stream=self._stream)
+        except av.FFmpegError:
+            return False
         self._context.flush_buffers()
         self._turns.clear()
+        return True
 
     def frames(self) -> Iterator[tuple[VideoFrame, Fraction | None]]:
         """All frames from here on; with a time in seconds where the file gives one."""
@@ -81,13 +88,19 @@ class Decoder:
             for packet in self._container.demux(self._stream):
                 if not packet.size:
                     continue
-                self.first_packet = self.first_packet or packet
+                self._look_at(packet)
                 if self._by_order:
                     self._turns.append(None if packet.dts is None else packet.dts * self.tick)
                 yield packet
         except av.FFmpegError:
             self._damage.ended_early = True
         yield None
+
+    def _look_at(self, packet: Packet[VideoStream]) -> None:
+        self.first_packet = self.first_packet or packet
+        stamp, last = packet.pts, self._last_stamp
+        self.packets_rise &= stamp is not None and (last is None or stamp > last)
+        self._last_stamp = stamp
 
     def _time(self, frame: VideoFrame) -> Fraction | None:
         if self._by_order:
@@ -98,7 +111,8 @@ class Decoder:
 def _alpha_context(stream: VideoStream) -> VideoCodecContext | None:
     """The context that decodes the alpha channel of WebM; none where the stream has no such channel."""
     name = ALPHA_DECODERS.get(stream.codec_context.name)
-    if name is None or stream.metadata.get("alpha_mode") != "1":
+    tags = {key.lower(): value for key, value in stream.metadata.items()}  # Matroska's own tags are in capitals
+    if name is None or tags.get("alpha_mode") != "1":
         return None
     context = av.CodecContext.create(name, "r")
     return context if isinstance(context, VideoCodecContext) else None

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 
@@ -148,6 +149,23 @@ def test_alpha_comes_back_from_vp9(tmp_path, suffix, size):
     for frame in frames:
         assert np.abs(planes_of(frame)[3].astype(int) - alpha).max() <= 6
     assert np.abs(result.bgr()[0] - pixels).mean() < 1.5
+
+
+def test_alpha_is_found_in_files_with_tags_in_capitals(tmp_path):
+    """As FFmpeg leaves them when it copies a stream with its tags."""
+    make_clip(tmp_path / "a.mkv", stamps=(0, 512))
+    info = replace(probe(tmp_path / "a.mkv"), pixel_format="yuva420p", alpha=True)
+    result = encode(info, tmp_path, EncoderSettings("libvpx-vp9", threads=2))
+    with av.open(str(result.segment.path)) as source, av.open(str(tmp_path / "b.webm"), "w") as output:
+        stream = output.add_stream_from_template(source.streams.video[0], opaque=True)
+        stream.metadata["alpha_mode"] = "1"
+        for packet in source.demux(video=0):
+            if packet.size:
+                packet.stream = stream
+                output.mux(packet)
+    with av.open(str(tmp_path / "b.webm")) as written:
+        assert written.streams.video[0].metadata["ALPHA_MODE"] == "1"
+    assert probe(tmp_path / "b.webm").alpha
 
 
 def test_pictures_without_alpha_are_opaque_among_others(tmp_path):
