@@ -60,11 +60,11 @@ class Resources:
         self._machine = read_machine()
         # Workers run side by side in a video; a single picture has all cores to itself.
         threads = 1 if self._is_video else max(1, round(self._machine.cores))
-        self._execution, self.pool = sessions.open(snapshot, events, threads)
+        self.execution, self.pool = sessions.open(snapshot, events, threads)
         cv2.setNumThreads(threads)
         self._budget = MemoryBudget(snapshot.get(MemorySettings).system_memory_limit, self._machine)
         if self._budget.chosen:
-            refusal = stack.enter_context(hard_limit(self._budget.limit, uses_gpu=self._execution.on_gpu))
+            refusal = stack.enter_context(hard_limit(self._budget.limit, uses_gpu=self.execution.on_gpu))
             if refusal:
                 events.emit(Notice(refusal, warning=True))
         self.meter = stack.enter_context(MemoryMeter(self._budget.limit))
@@ -85,7 +85,7 @@ class Resources:
         Raises:
             ResourceError: the smallest window does not fit.
         """
-        on_gpu = self._execution.on_gpu
+        on_gpu = self.execution.on_gpu
         workers = self._settings.execution_thread_count or automatic_workers(self._machine, on_gpu=on_gpu)
         plan = self._budget.plan(self._need(output_size, models), workers if self._is_video else 1)
         grain = self._settings.execution_queue_count or automatic_grain(processors, self._info.size, on_gpu=on_gpu)

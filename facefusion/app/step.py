@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from facefusion.app.faces import build_analyser, face_models
+from facefusion.app.fingerprint import fingerprint
 from facefusion.app.models import Models, Runners, open_store
 from facefusion.app.resources import Resources
 from facefusion.app.sessions import Sessions
-from facefusion.app.subject import Subject, face_finder
+from facefusion.app.subject import Subject, face_finders
 from facefusion.config.request import check_output_kind
 from facefusion.config.settings import MiscSettings, PathsSettings, ProcessorsSettings
 from facefusion.config.state import Snapshot
@@ -23,20 +25,25 @@ from facefusion.core.errors import ResourceError, UsageError
 from facefusion.core.formats import MediaKind, kind_of
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
-from facefusion.core.values import Face, Frame
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.sources import find_source_faces
+from facefusion.media.assemble import Sound
 from facefusion.media.codecs import check_encoder
 from facefusion.media.container import container_of
 from facefusion.media.encoder import EncoderSettings
+from facefusion.media.encoding import Encoding
 from facefusion.media.image import read_image
 from facefusion.media.settings import OutputSettings, TrimSettings
+from facefusion.media.sound_file import SoundFile, probe_sound
+from facefusion.media.space import check_space, needed_bytes
 from facefusion.observability.events import Event, EventSink, Fanout, Notice
 from facefusion.pipeline.frames import FaceFinder, FrameWork
 from facefusion.pipeline.image import process_image
 from facefusion.pipeline.outcome import Outcome
+from facefusion.pipeline.segments import segment_frames
 from facefusion.pipeline.stages import StageClock
 from facefusion.pipeline.video import Trim, VideoPlan, process_video
+from facefusion.pipeline.work_folder import WorkFolder, address_of, work_root
 from facefusion.processors.base import Processor, ProcessorKind, Source, Workshop
 from facefusion.processors.registry import ProcessorEntry, find_processor
 
@@ -87,6 +94,7 @@ class _Step:
         self._stack = stack
         self._clock = StageClock()
         self._paths = snapshot.get(PathsSettings)
+        self._trim = Trim(*snapshot.get(TrimSettings).bounds)
         entries = [find_processor(name) for name in snapshot.get(ProcessorsSettings).processors]
         self._chosen = [_Chosen(entry, entry.load()) for entry in entries]
 
@@ -108,7 +116,6 @@ class _Step:
         self._stop.check()
         begun = time.perf_counter()
         outcome = self._process(subject, output, work, resources, models)
-        self._tell(outcome.notices)
         if self._needs_faces() and outcome.faces == 0:
             message = f"No face to work on was found in {target}, so the result shows what the target shows."
             self._events.emit(Notice(message, warning=True))
@@ -136,16 +143,28 @@ class _Step:
         """Refuse what cannot be written before models are fetched.
 
         Raises:
-            UsageError: the output's extension does not fit the target.
+            UsageError: the output's extension does not fit the target, or no part of it is meant.
             SetupError: the video encoder cannot be had here.
         """
         check_output_kind(subject.info.path, output, subject.info.kind)
         if subject.still is None:
             wanted = self._snapshot.get(OutputSettings).output_video_encoder
             check_encoder(container_of(output).encoder_for(wanted))
+            _ = self._replacement
+            self._trim.check()
 
     def _needs_faces(self) -> bool:
         return any(chosen.kind.needs_faces or chosen.kind.needs_sources for chosen in self._chosen)
+
+    @cached_property
+    def _replacement(self) -> SoundFile | None:
+        """The first sound among the sources, which takes the place of the target's.
+
+        Raises:
+            MediaError: it cannot be read.
+        """
+        files = (path for path in self._paths.source_paths if kind_of(path) is MediaKind.AUDIO)
+        return next((probe_sound(path) for path in files), None)
 
     def _photos(self) -> tuple[Path, ...]:
         """Source images, where a processor wants any; sources may be sound too.
@@ -196,18 +215,17 @@ class _Step:
         judge = CONTENT_MODELS[content.family](content, runners(content))
         return FrameWork(
             [self._build(chosen, models, runners, sources, subject) for chosen in self._chosen],
-            self._finder(subject, analyser),
+            self._finders(subject, analyser),
             ContentAnalyser(judge, str(subject.info.path), subject.duration),
             self._events,
             self._clock,
             halt_on_error=self._snapshot.get(MiscSettings).halt_on_error,
         )
 
-    def _finder(self, subject: Subject, analyser: FaceAnalyser | None) -> FaceFinder:
+    def _finders(self, subject: Subject, analyser: FaceAnalyser | None) -> Callable[[], FaceFinder]:
         if analyser is None:
-            return _no_faces
-        first = self._snapshot.get(TrimSettings).bounds[0] or 0
-        return face_finder(subject, self._snapshot, analyser, first, self._events)
+            return _blind
+        return face_finders(subject, self._snapshot, analyser, self._trim.start or 0, self._events)
 
     def _build(
         self, chosen: _Chosen, models: Models, runners: Runners, sources: tuple[Source, ...], subject: Subject
@@ -227,7 +245,8 @@ class _Step:
     ) -> Outcome:
         settings = self._snapshot.get(OutputSettings)
         names = [chosen.entry.name for chosen in self._chosen]
-        window = resources.plan_window(names, work.output_size(subject.target.size), models)
+        size = work.output_size(subject.target.size)
+        window = resources.plan_window(names, size, models)
         if subject.still is not None:
             return process_image(
                 subject.still.picture,
@@ -238,27 +257,56 @@ class _Step:
                 events=self._events,
                 stop=self._stop,
             )
+        encoder = EncoderSettings(
+            settings.output_video_encoder,
+            settings.output_video_quality,
+            settings.output_video_preset,
+            settings.output_video_pixel_format,
+        )
+        encoding = Encoding.plan(subject.info, size, encoder, output, settings.output_video_rate)
+        self._tell(encoding.notices)
+        trim = self._trim
         plan = VideoPlan(
             output=output,
-            encoder=EncoderSettings(
-                settings.output_video_encoder,
-                settings.output_video_quality,
-                settings.output_video_preset,
-                settings.output_video_pixel_format,
-            ),
-            trim=Trim(*self._snapshot.get(TrimSettings).bounds),
+            encoding=encoding,
+            sound=Sound(settings.sound, self._replacement),
+            trim=trim,
+            segment_frames=segment_frames(names, subject.target.size),
             window=window,
             decoder_threads=resources.decoder_threads,
         )
-        return process_video(subject.info, plan, work, resources.meter, self._events, self._stop)
+        with self._work_folder(subject, output, encoding, models, resources) as folder:
+            self._tell(folder.notices)
+            frames = trim.count(subject.info)
+            warning = None if frames is None else check_space(folder.path, output, needed_bytes(encoding, frames))
+            if warning is not None:
+                self._events.emit(Notice(warning, warning=True))
+            outcome, notices = process_video(
+                subject.info, plan, folder, work, resources.meter, self._events, self._stop
+            )
+        self._tell(notices)
+        return outcome
+
+    def _work_folder(
+        self, subject: Subject, output: Path, encoding: Encoding, models: Models, resources: Resources
+    ) -> WorkFolder:
+        target = subject.info.path
+        traces = fingerprint(self._snapshot, target, self._paths.source_paths, models, resources.execution, encoding)
+        return WorkFolder.open(
+            work_root(self._paths.temp_path),
+            address_of(target, output),
+            traces,
+            resume=not self._snapshot.get(MiscSettings).no_resume,
+        )
 
     def _tell(self, notices: Sequence[str]) -> None:
         for notice in notices:
             self._events.emit(Notice(notice))
 
 
-def _no_faces(frame: Frame) -> Sequence[Face]:
-    return ()
+def _blind() -> FaceFinder:
+    """Sees no faces, where no processor wants any."""
+    return lambda frame: ()
 
 
 class _Notices:

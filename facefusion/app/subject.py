@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,7 +12,7 @@ from facefusion.app.faces import build_tracker
 from facefusion.config.origin import DEFAULT
 from facefusion.config.state import Snapshot
 from facefusion.core.formats import MediaKind
-from facefusion.core.values import Embedding, Face, Frame, Picture
+from facefusion.core.values import Embedding, Frame, Picture
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.selection import FaceSelector, find_reference
 from facefusion.faces.settings import FaceSelectorSettings
@@ -76,10 +76,12 @@ class Subject:
             yield reader
 
 
-def face_finder(
+def face_finders(
     subject: Subject, snapshot: Snapshot, analyser: FaceAnalyser, first_frame: int, events: EventSink
-) -> FaceFinder:
-    """What gives the faces to work on in each frame, as the selector's settings say.
+) -> Callable[[], FaceFinder]:
+    """What makes finders of the faces to work on in each frame, as the selector's settings say.
+
+    Each finder follows faces on its own; whom to look for is settled once, here.
 
     Args:
         subject: the target.
@@ -97,17 +99,14 @@ def face_finder(
         explicit = snapshot.origin("reference_frame_number") != DEFAULT
         with subject.frames(settings.reference_frame_number if explicit else first_frame) as frames:
             reference = find_reference(frames, analyser, settings, events, explicit=explicit)
-    selector = FaceSelector(settings, reference)
-    if subject.still is not None:
+
+    def for_image() -> FaceFinder:
+        selector = FaceSelector(settings, reference)
         recognise = settings.face_selector_mode == REFERENCE
+        return lambda frame: selector.select(analyser.faces(frame.picture, recognise=recognise))
 
-        def in_image(frame: Frame) -> Sequence[Face]:
-            return selector.select(analyser.faces(frame.picture, recognise=recognise))
+    def for_video() -> FaceFinder:
+        selector, tracker = FaceSelector(settings, reference), build_tracker(snapshot, analyser)
+        return lambda frame: selector.select(tracker.observe(frame), float(frame.time))
 
-        return in_image
-    tracker = build_tracker(snapshot, analyser)
-
-    def in_video(frame: Frame) -> Sequence[Face]:
-        return selector.select(tracker.observe(frame), float(frame.time))
-
-    return in_video
+    return for_video if subject.still is None else for_image

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import cast
 
 from facefusion.content.base import ContentModel
 from facefusion.core.errors import ContentRefusedError
@@ -54,6 +56,27 @@ class ContentAnalyser:
         self.counted += self._model.score(frame.picture) > SCORE_LIMIT
         if self._expected is not None and self.counted > SHARE_LIMIT * max(self._expected, self.looked_at):
             raise self._refusal()
+
+    def state(self) -> Mapping[str, object]:
+        """What was seen so far, for :meth:`restore`; fit for JSON."""
+        return {
+            "start": self._start,
+            "next": self._next if math.isfinite(self._next) else None,
+            "looked_at": self.looked_at,
+            "counted": self.counted,
+        }
+
+    def restore(self, state: Mapping[str, object]) -> None:
+        """Go on from what :meth:`state` gave in an earlier run.
+
+        Raises:
+            KeyError: it is something else.
+        """
+        following = cast("float | None", state["next"])
+        self._start = cast("float | None", state["start"])
+        self._next = -math.inf if following is None else following
+        self.looked_at = cast("int", state["looked_at"])
+        self.counted = cast("int", state["counted"])
 
     def finish(self) -> None:
         """Decide on what was seen, after the last frame and before the result is put in place.

@@ -25,11 +25,10 @@ from facefusion.media.failure import explained
 from facefusion.media.output import move_into_place, part_path
 from facefusion.media.probe import MediaInfo
 from facefusion.media.segment import Segment
+from facefusion.media.sound_encoder import SoundSettings
+from facefusion.media.sound_file import SoundFile
 from facefusion.media.tracks import TrackCopier
 from facefusion.media.verify import Expected, verify_video
-
-FILE_TAGS = frozenset(("major_brand", "minor_version", "compatible_brands", "encoder", "software"))
-"""Tags that describe the old file, in lower case."""
 
 IN_BAND = {"h264": "h264_mp4toannexb", "hevc": "hevc_mp4toannexb"}
 """What brings parameter sets into the stream, for containers that have no other place for them."""
@@ -45,8 +44,26 @@ class Cut:
     """Where the last frame ends; where none, where the source does."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """What is heard."""
+
+    settings: SoundSettings = SoundSettings()
+    replacement: SoundFile | None = None
+    """Takes the place of the source's sound."""
+
+
+AS_IT_IS = Sound()
+
+
 def assemble(
-    path: Path, segments: Sequence[Segment], encoding: Encoding, source: MediaInfo, cut: Cut, stop: StopToken
+    path: Path,
+    segments: Sequence[Segment],
+    encoding: Encoding,
+    source: MediaInfo,
+    cut: Cut,
+    stop: StopToken,
+    sound: Sound = AS_IT_IS,
 ) -> tuple[str, ...]:
     """Write the result beside its name, verify it, and move it there.
 
@@ -57,6 +74,7 @@ def assemble(
         source: the video that the other tracks are taken from.
         cut: which part of it is shown.
         stop: asked now and then.
+        sound: what is asked of the sound.
 
     Returns:
         What the user should know: what could not be kept, and what was changed.
@@ -71,7 +89,7 @@ def assemble(
     part = part_path(path)
     try:
         with ExitStack() as stack:
-            expected, notices = _Assembly(part, path, segments, encoding, source, cut, stack).write(stop)
+            expected, notices = _Assembly(part, path, segments, encoding, source, cut, sound, stack).write(stop)
         verify_video(part, path, expected)
         move_into_place(part, path)
         return notices
@@ -92,9 +110,10 @@ class _Assembly:
         encoding: Encoding,
         source: MediaInfo,
         cut: Cut,
+        sound: Sound,
         stack: ExitStack,
     ) -> None:
-        self._path = path
+        self._part = part
         self._segments = segments
         self._encoding = encoding
         self._source = source
@@ -111,9 +130,10 @@ class _Assembly:
         self._output.flags |= cast("int", Flags.bitexact.value)  # no dates, no random identifiers
         self._filter: BitStreamFilterContext | None = None
         self._stream = self._add_picture()
-        self._add_tags()
-        self._tracks = stack.enter_context(TrackCopier(source, self._output, self._container))
-        self._tracks.begin(cut.start, cut.end)
+        self._tracks = stack.enter_context(
+            TrackCopier(source, self._output, self._container, sound.settings, sound.replacement)
+        )
+        self._tracks.begin(cut.start, cut.end, self._end * encoding.time_base)
 
     def write(self, stop: StopToken) -> tuple[Expected, tuple[str, ...]]:
         """Write everything; what the file has to be, and what was said on the way."""
@@ -129,9 +149,10 @@ class _Assembly:
             self._output.mux_one(packet)
         self._tracks.finish()
         self._output.close()
+        self._tracks.look_for_losses(self._part)
         expected = Expected(
             frames=len(self._stamps),
-            duration=(self._end - self._stamps[0]) * self._encoding.time_base,
+            span=(self._stamps[-1] - self._stamps[0]) * self._encoding.time_base,
             tolerance=self._container.slack / self._encoding.frame_rate,
             size=self._encoding.size,
             tracks=self._tracks.filled("audio", "subtitle"),
@@ -155,14 +176,6 @@ class _Assembly:
         if self._encoding.has_alpha:
             stream.metadata["alpha_mode"] = "1"
         return stream
-
-    def _add_tags(self) -> None:
-        with av.open(str(self._source.path.absolute()), metadata_errors="replace") as source:
-            chapters = source.chapters()
-            if chapters and self._cut.start is None:
-                self._output.set_chapters(chapters)
-            tags = {key: value for key, value in source.metadata.items() if key.lower() not in FILE_TAGS}
-        self._output.metadata.update(tags)
 
     def _packets(self) -> Iterator[tuple[int, Packet[VideoStream]]]:
         """All packets in coding order, each with the number of its frame in the result."""

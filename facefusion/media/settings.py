@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from facefusion.config.option import option, settings_group
 from facefusion.media.encoder import ENCODERS, PRESETS, SOURCE_FORMAT
+from facefusion.media.sound_encoder import SOUND_ENCODERS, SoundSettings
 
 
 @settings_group(section="output_creation")
@@ -11,6 +14,18 @@ class OutputSettings:
     """How results are written."""
 
     output_image_quality: int = option(80, "quality of JPEG and WebP results, 0 to 100", minimum=0, maximum=100)
+    output_audio_encoder: str | None = option(
+        None, "audio encoder; where empty, sound is copied as it is", choices=tuple(SOUND_ENCODERS)
+    )
+    output_audio_quality: int | None = option(
+        None,
+        "quality of the sound, 0 to 100; asking for one has the sound encoded anew",
+        minimum=0,
+        maximum=100,
+    )
+    output_audio_volume: int = option(
+        100, "loudness of the sound in percent of the target's; 0 leaves it out", minimum=0, maximum=100
+    )
     output_video_encoder: str = option("libx264", "video encoder", choices=tuple(ENCODERS))
     output_video_preset: str = option(
         "veryfast", "how much time the encoder takes to make the file smaller", choices=PRESETS
@@ -21,6 +36,31 @@ class OutputSettings:
         "pixel format of video results: 'source' keeps the target's depth and subsampling where the encoder can, "
         "'compatible' is 8-bit 4:2:0, which everything plays; or a name of FFmpeg's",
     )
+    output_video_fps: float | None = option(
+        None,
+        "constant frames per second of video results; frames are dropped or repeated, the sound stays as it is; the "
+        "target's own times where empty",
+        minimum=0.1,
+        maximum=1000,
+    )
+
+    @property
+    def sound(self) -> SoundSettings:
+        """What is asked of the sound."""
+        return SoundSettings(self.output_audio_encoder, self.output_audio_quality, self.output_audio_volume)
+
+    @property
+    def output_video_rate(self) -> Fraction | None:
+        """``output_video_fps`` as the fraction that is meant: 29.97 is 30000/1001."""
+        return None if self.output_video_fps is None else exact_rate(self.output_video_fps)
+
+
+def exact_rate(rate: float) -> Fraction:
+    """The fraction that a rounded frame rate stands for: a multiple of 1/1001 where it is one of television's."""
+    television = Fraction(round(rate * 1.001) * 1000, 1001)
+    if rate != round(rate) and television and abs(float(television) - rate) < 0.005:
+        return television
+    return Fraction(rate).limit_denominator(1000)
 
 
 @settings_group(section="frame_extraction")

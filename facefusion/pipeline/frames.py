@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias, cast
 
 import cv2
@@ -26,6 +26,12 @@ class ContentCheck(Protocol):
 
     def observe(self, frame: Frame) -> None:
         """Look at the next frame."""
+
+    def state(self) -> Mapping[str, object]:
+        """What was seen so far, fit for JSON."""
+
+    def restore(self, state: Mapping[str, object]) -> None:
+        """Go on from what :meth:`state` gave in an earlier run."""
 
     def finish(self) -> None:
         """Decide after the last frame, before the result is put in place."""
@@ -51,13 +57,35 @@ class FrameResult:
     held: bool
 
 
+class Strand:
+    """What is remembered from frame to frame within one segment: tracks, and what processors keep of them.
+
+    Args:
+        find_faces: with a memory of its own.
+        processors: with memories of their own.
+    """
+
+    def __init__(self, find_faces: FaceFinder, processors: Sequence[Processor]) -> None:
+        self.find_faces = find_faces
+        self.processors = processors
+
+
 class FrameWork:
-    """Runs the processors over frames; one instance per video or image."""
+    """Runs the processors over frames; one instance per video or image.
+
+    Args:
+        processors: in order.
+        make_finder: makes a face finder that knows no frame yet.
+        content: looks at every frame that is worked on.
+        events: told of frames that are passed through.
+        clock: counts busy seconds.
+        halt_on_error: whether one frame that fails ends the run.
+    """
 
     def __init__(
         self,
         processors: Sequence[Processor],
-        find_faces: FaceFinder,
+        make_finder: Callable[[], FaceFinder],
         content: ContentCheck,
         events: EventSink,
         clock: StageClock,
@@ -65,8 +93,8 @@ class FrameWork:
         halt_on_error: bool,
     ) -> None:
         self._processors = processors
-        self._find_faces = find_faces
-        self._content = content
+        self._make_finder = make_finder
+        self.content = content
         self._events = events
         self.clock = clock
         self._halt_on_error = halt_on_error
@@ -77,15 +105,28 @@ class FrameWork:
             size = processor.output_size(size)
         return size
 
-    def observe(self, frame: Frame) -> FrameTask:
-        """The part in frame order, on one thread."""
+    def strand(self) -> Strand:
+        """A memory for the frames of one segment."""
+        return Strand(self._make_finder(), [processor.afresh() for processor in self._processors])
+
+    def observe(self, frame: Frame, strand: Strand) -> FrameTask:
+        """The part in frame order, on one thread.
+
+        Args:
+            frame: untouched.
+            strand: of the frame's segment.
+        """
         with self.clock.measure("content"):
-            self._content.observe(frame)
+            self.content.observe(frame)
+        return self.look(frame, strand)
+
+    def look(self, frame: Frame, strand: Strand) -> FrameTask:
+        """As :meth:`observe`, past the content filter: what a frame before a segment is looked at for."""
         try:
             with self.clock.measure("analyse"):
-                faces = self._find_faces(frame)
+                faces = strand.find_faces(frame)
             observations = []
-            for processor in self._processors:
+            for processor in strand.processors:
                 with self.clock.measure(processor.name):
                     observations.append(processor.observe(frame, faces))
         except Exception as failure:  # noqa: BLE001 - one bad frame must not end a long run
@@ -110,7 +151,7 @@ class FrameWork:
         except Exception as failure:  # noqa: BLE001 - one bad frame must not end a long run
             self._raise_if_fatal(failure)
             return self._hold(task, failure)
-        return FrameResult(Frame(task.frame.index, task.frame.time, picture), len(task.faces), held=False)
+        return FrameResult(replace(task.frame, picture=picture), len(task.faces), held=False)
 
     def finish(self) -> None:
         """Say the last word on the target's content; called after the last frame, before the result gets its name.
@@ -118,7 +159,7 @@ class FrameWork:
         Raises:
             ContentRefusedError: the target is refused.
         """
-        self._content.finish()
+        self.content.finish()
 
     def _raise_if_fatal(self, failure: Exception) -> None:
         """Let only those failures pass by that are a single frame's."""
@@ -136,7 +177,7 @@ class FrameWork:
         self._events.emit(FrameHeld(frame.index, f"{type(failure).__name__}: {failure}"))
         frame.picture.rollback()
         picture = enlarged(frame.picture, self.output_size(frame.picture.size))
-        return FrameResult(Frame(frame.index, frame.time, picture), 0, held=True)
+        return FrameResult(replace(frame, picture=picture), 0, held=True)
 
 
 def enlarged(picture: Picture, size: Size) -> Picture:

@@ -33,7 +33,7 @@ def process_image(
     events.emit(StageStarted("process", 1))
     outcome = Outcome()
     try:
-        result = work.process(work.observe(Frame(0, Fraction(0), picture)))
+        result = work.process(work.observe(Frame(0, Fraction(0), picture), work.strand()))
         outcome.count(result)
         outcome.check(output)
         work.finish()

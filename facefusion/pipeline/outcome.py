@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Self, cast
 
 from facefusion.core.errors import OutputError
 from facefusion.pipeline.frames import FrameResult
+
+NUMBERS = ("frames", "faces", "frames_without_face", "dropped_frames", "repeated_frames")
 
 
 @dataclass(slots=True)
@@ -16,8 +20,31 @@ class Outcome:
     frames: int = 0
     faces: int = 0
     frames_without_face: int = 0
+    dropped_frames: int = 0
+    """Not shown, since the result has fewer frames a second than the target."""
+    repeated_frames: int = 0
+    """Shown again, since the result has more."""
     held_frames: list[int] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, object]) -> Self:
+        """What :meth:`to_json` gave.
+
+        Raises:
+            KeyError, TypeError: it is something else.
+        """
+        numbers = {name: cast("int", data[name]) for name in NUMBERS}
+        return cls(**numbers, held_frames=list(cast("Sequence[int]", data["held_frames"])))
+
+    def to_json(self) -> Mapping[str, object]:
+        """Everything, fit for JSON."""
+        return asdict(self)
+
+    def add(self, other: Outcome) -> None:
+        """Count what another stretch of the same target came to."""
+        for name in NUMBERS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.held_frames += other.held_frames
 
     def count(self, result: FrameResult) -> None:
         """Count one finished frame."""

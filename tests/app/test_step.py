@@ -24,7 +24,7 @@ from facefusion.core.errors import (
 )
 from facefusion.core.stop import StopToken
 from facefusion.media import codecs
-from facefusion.media.writer import VideoWriter
+from facefusion.media.segment import Segment, SegmentEncoder
 from facefusion.observability.events import ModelLoaded, Notice
 from tests.app.conftest import SOURCE, TARGET, Run
 from tests.processors.fakes import RecordingSink
@@ -226,7 +226,7 @@ def test_an_encoder_that_is_not_there_is_refused_before_work_begins(
     run: Run, sink: RecordingSink, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(codecs, "usable_encoders", lambda: ("libx264",))
-    with pytest.raises(SetupError, match=r"^the FFmpeg in use has no video encoder hevc_qsv\. Choose another"):
+    with pytest.raises(SetupError, match=r"^video encoder hevc_qsv cannot be used: .*Choose another"):
         run(tmp_path / "out.mp4", output_video_encoder="hevc_qsv")
     assert sink.events == []
     # A container that cannot hold it gets one that it can.
@@ -251,10 +251,10 @@ def test_a_limit_that_holds_no_window_is_refused_before_work_begins(run: Run, tm
 def test_memory_that_runs_out_late_is_an_error_of_the_tree_and_leaves_nothing(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def exhausted(_writer: VideoWriter) -> Path:
+    def exhausted(_writer: SegmentEncoder) -> Segment:
         raise MemoryError
 
-    monkeypatch.setattr(VideoWriter, "finish", exhausted)
+    monkeypatch.setattr(SegmentEncoder, "finish", exhausted)
     with pytest.raises(ResourceError, match=r"^there is no memory left for this step\. Raise --system-memory-limit"):
         run(tmp_path / "out.mp4", trim_frame_end=2)
     assert list(tmp_path.iterdir()) == []

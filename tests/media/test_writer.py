@@ -2,41 +2,30 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from fractions import Fraction
-from pathlib import Path
 
 import av
 import numpy as np
 import pytest
 
 from facefusion.core.errors import OutputError, ResourceError, Stopped
+from facefusion.core.stop import StopToken
 from facefusion.core.values import Frame, Size
+from facefusion.media.assemble import Cut, assemble
 from facefusion.media.copying import PRE_ROLL
 from facefusion.media.encoder import EncoderSettings, encoder_options
+from facefusion.media.encoding import Encoding
+from facefusion.media.failure import explained
 from facefusion.media.probe import probe
 from facefusion.media.reader import VideoReader
-from facefusion.media.writer import VideoWriter
+from facefusion.media.segment_writer import segment_writer
 from facefusion.vision.colour import Coding, Matrix
 from facefusion.vision.picture import BgrPicture, Layout, YuvPicture
 from tests.media.clips import decode, make_clip, packets_of, planes_of, times_of
+from tests.media.writing import LOSSLESS, transcode, write_segments, write_video
 
-LOSSLESS = EncoderSettings(options=(("crf", "-1"), ("qp", "0")), threads=2)
 VARIABLE = (0, 512, 2048, 2560, 5120, 5632, 5700, 9000)
-
-
-def transcode(source: Path, target: Path, settings=LOSSLESS, *, change=None, start=None, end=None):
-    info = probe(source)
-    with VideoReader(info, threads=1, start=start, end=end) as reader:
-        frames = list(reader)
-        begin = frames[0].time if start else None
-        over = None if end is None else frames[-1].time + 1 / info.frame_rate
-        with VideoWriter(target, info, info.size, settings, start=begin, end=over) as writer:
-            for frame in frames:
-                if change is not None:
-                    change(frame)
-                writer.write(frame)
-            assert writer.finish() == target
-    return writer
 
 
 @pytest.mark.parametrize("pixel_format", ["yuv420p", "yuv422p", "yuv444p", "yuv420p10le"])
@@ -44,20 +33,18 @@ def transcode(source: Path, target: Path, settings=LOSSLESS, *, change=None, sta
 def test_untouched_frames_reach_the_encoder_unchanged(tmp_path, pixel_format, suffix):
     source, target = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
     pictures = make_clip(source, pixel_format=pixel_format)
-    writer = transcode(source, target)
+    transcode(source, target)
     frames = decode(target)
     assert [frame.format.name for frame in frames] == [pixel_format] * len(pictures)
     for frame, planes in zip(frames, pictures, strict=True):
         assert all(np.array_equal(have, want) for have, want in zip(planes_of(frame), planes, strict=True))
-    assert writer.notices == []
 
 
 @pytest.mark.parametrize(("pixel_format", "neutral"), [("gray", 128), ("gray10le", 512)])
 def test_grey_stays_grey(tmp_path, pixel_format, neutral):
     """FFmpeg's H.264 decoder shows monochrome as 4:2:0 with neutral chroma."""
     pictures = make_clip(tmp_path / "a.mkv", pixel_format=pixel_format, codec="ffv1", options={})
-    writer = transcode(tmp_path / "a.mkv", tmp_path / "b.mkv")
-    assert writer.notices == []
+    transcode(tmp_path / "a.mkv", tmp_path / "b.mkv")
     for frame, planes in zip(decode(tmp_path / "b.mkv"), pictures, strict=True):
         luma, *chroma = planes_of(frame)
         assert np.array_equal(luma, planes[0])
@@ -164,8 +151,8 @@ def test_rotated_clips_are_written_upright_without_the_tag(tmp_path, rotation):
 
 def test_odd_sizes_are_cut_for_x264_and_said(tmp_path):
     pictures = make_clip(tmp_path / "a.mkv", width=65, height=47, codec="ffv1", options={})
-    writer = transcode(tmp_path / "a.mkv", tmp_path / "b.mp4")
-    assert writer.notices == ["libx264 takes even sizes only: 65 x 47 is cut to 64 x 46."]
+    notices = transcode(tmp_path / "a.mkv", tmp_path / "b.mp4")
+    assert notices == ["libx264 takes even sizes only: 65 x 47 is cut to 64 x 46."]
     for frame, planes in zip(decode(tmp_path / "b.mp4"), pictures, strict=True):
         luma, chroma, _ = planes_of(frame)
         assert np.array_equal(luma, planes[0][:46, :64])
@@ -199,13 +186,46 @@ def test_an_error_in_the_middle_leaves_nothing_and_touches_nothing(tmp_path, err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.mp4", "b.mp4"]
 
 
-def test_leaving_without_finish_leaves_nothing(tmp_path):
+def test_leaving_a_segment_unfinished_leaves_nothing(tmp_path):
     make_clip(tmp_path / "a.mp4")
     info = probe(tmp_path / "a.mp4")
-    with VideoReader(info) as reader, VideoWriter(tmp_path / "b.mp4", info, info.size, LOSSLESS) as writer:
+    encoding = Encoding.plan(info, info.size, LOSSLESS, tmp_path / "b.mp4")
+    with VideoReader(info) as reader, segment_writer(encoding, tmp_path / "0.mkv", StopToken()) as writer:
         for frame in reader:
             writer.write(frame)
+        assert (tmp_path / "0.mkv").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.mp4"]
+
+
+def test_frames_that_do_not_come_in_order_are_refused(tmp_path):
+    make_clip(tmp_path / "a.mp4")
+    info = probe(tmp_path / "a.mp4")
+    encoding = Encoding.plan(info, info.size, LOSSLESS, tmp_path / "b.mp4")
+    with VideoReader(info) as reader, segment_writer(encoding, tmp_path / "0.mkv", StopToken()) as writer:
+        first = next(iter(reader))
+        writer.write(first)
+        with pytest.raises(OutputError, match="frame 0 does not come after the one before it"):
+            writer.write(first)
+
+
+@pytest.mark.parametrize("encoder", ["libx264", "libx265", "libvpx-vp9"])
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+def test_joined_segments_keep_times_and_pictures_in_order(tmp_path, encoder, suffix):
+    """Also where the rate changes at a joint, and where the encoder gives frames back in another order."""
+    stamps = [0, 200, 400, 600, 800, 5000, 9000, 13000, 13100, 13200, 13300, 13400, 22000, 30000, 30100, 30200, 31000]
+    greys = [np.full(shape, 16 + 12 * number, np.uint8) for number in range(len(stamps)) for shape in ((64, 96),)]
+    pictures = [[luma, np.full((32, 48), 128, np.uint8), np.full((32, 48), 128, np.uint8)] for luma in greys]
+    make_clip(tmp_path / "a.mp4", stamps=stamps, pictures=pictures)
+    notices = transcode(
+        tmp_path / "a.mp4", tmp_path / f"b{suffix}", EncoderSettings(encoder=encoder, quality=90), length=6
+    )
+    assert notices == []
+    exact = [Fraction(stamp, 12800) for stamp in stamps]
+    step = Fraction(1, 2000) if suffix == ".mkv" else 0
+    times = times_of(tmp_path / f"b{suffix}")
+    assert max(abs(have - want) for have, want in zip(times, exact, strict=True)) <= step
+    shown = [planes_of(frame)[0].mean() for frame in decode(tmp_path / f"b{suffix}")]
+    assert np.abs(np.array(shown) - [luma[0, 0] for luma in greys]).max() < 3
 
 
 def test_places_and_names_that_cannot_be_written(tmp_path):
@@ -214,32 +234,30 @@ def test_places_and_names_that_cannot_be_written(tmp_path):
     for path, message in (
         (tmp_path / "none" / "b.mp4", "the output folder .*none does not exist. Create it"),
         (tmp_path, "is a folder"),
-        (tmp_path / "b.txt", r"b\.txt has no extension of a video that can be written. Use one of \.avi"),
     ):
-        with pytest.raises(OutputError, match=message):
-            VideoWriter(path, info, info.size, LOSSLESS)
-    with (
-        pytest.raises(OutputError, match="would hold no frame"),
-        VideoWriter(tmp_path / "b.mp4", info, info.size, LOSSLESS) as writer,
-    ):
-        writer.finish()
+        with pytest.raises(OutputError, match=message), VideoReader(info) as reader:
+            encoding = Encoding.plan(info, info.size, LOSSLESS, tmp_path / "b.mp4")
+            segments = list(write_segments(reader, encoding, tmp_path, 99))
+            assemble(path, segments, encoding, info, Cut(), StopToken())
+    with pytest.raises(OutputError, match=r"b\.txt has no extension of a video that can be written. Use one of \.avi"):
+        Encoding.plan(info, info.size, LOSSLESS, tmp_path / "b.txt")
+    with pytest.raises(OutputError, match="would hold no frame"):
+        write_video(tmp_path / "b.mp4", info, ())
     assert not (tmp_path / "b.mp4").exists()
 
 
 def test_a_container_that_cannot_hold_the_encoder_says_what_is_used(tmp_path):
     make_clip(tmp_path / "a.mp4", audio=("libopus",))
-    writer = transcode(tmp_path / "a.mp4", tmp_path / "b.webm", EncoderSettings())
-    assert writer.notices == [".webm cannot hold libx264; libvpx-vp9 is used instead."]
+    notices = transcode(tmp_path / "a.mp4", tmp_path / "b.webm", EncoderSettings())
+    assert notices == [".webm cannot hold libx264; libvpx-vp9 is used instead."]
     with av.open(str(tmp_path / "b.webm")) as container:
         assert [stream.codec_context.name for stream in container.streams] == ["vp9", "opus"]
 
 
 def test_sound_that_the_container_cannot_hold_is_encoded_anew_in_step(tmp_path):
     make_clip(tmp_path / "a.mp4", audio=("aac",), stamps=tuple(range(0, 50 * 512, 512)))
-    writer = transcode(tmp_path / "a.mp4", tmp_path / "b.webm", EncoderSettings())
-    assert writer.notices[1] == (
-        "The output's container cannot hold aac: audio track 1 of a.mp4 is encoded anew as libopus."
-    )
+    notices = transcode(tmp_path / "a.mp4", tmp_path / "b.webm", EncoderSettings())
+    assert notices[1] == ("The output's container cannot hold aac: audio track 1 of a.mp4 is encoded anew as libopus.")
     old, new = sound_of(tmp_path / "a.mp4"), sound_of(tmp_path / "b.webm")
     length = min(len(old), len(new)) - 4800
     assert abs(len(old) - len(new)) <= 1024
@@ -263,10 +281,9 @@ def test_pictures_of_another_size_and_kind(tmp_path):
     pixels = np.repeat(np.repeat(colours.reshape(2, 2, 3), 64, axis=0), 96, axis=1)
     layout = Layout(Coding(Matrix.BT709, full_range=False, bit_depth=8), 2, 2)
     small = YuvPicture(tuple(np.zeros((2, 2), np.uint8) for _ in range(3)), layout)
-    with VideoWriter(tmp_path / "b.mp4", info, Size(192, 128), LOSSLESS) as writer:
-        writer.write(Frame(0, Fraction(0), small.replaced_by(pixels)))
-        writer.write(Frame(1, Fraction(1, 25), BgrPicture(pixels)))
-        writer.finish()
+    step = Fraction(1, 25)
+    frames = [Frame(0, Fraction(0), small.replaced_by(pixels), step), Frame(1, step, BgrPicture(pixels), step)]
+    write_video(tmp_path / "b.mp4", info, frames, size=Size(192, 128))
     with VideoReader(probe(tmp_path / "b.mp4")) as reader:
         for frame in reader:
             found = frame.picture.to_bgr()[32::64, 48::96]
@@ -310,9 +327,9 @@ def test_a_part_that_ends_before_the_sound_begins_is_whole(tmp_path, suffix):
                 packet.pts, packet.dts = packet.pts + delay, packet.dts + delay
                 packet.stream = targets[packet.stream.index]
                 output.mux(packet)
-    writer = transcode(late, tmp_path / f"out{suffix}", end=2)
+    notices = transcode(late, tmp_path / f"out{suffix}", end=2)
     assert len(decode(tmp_path / f"out{suffix}")) == 2
-    assert "Track 1 holds nothing in this part of the source." in writer.notices
+    assert "Track 1 holds nothing in this part of the source." in notices
 
 
 @pytest.mark.parametrize(
@@ -324,12 +341,7 @@ def test_a_part_that_ends_before_the_sound_begins_is_whole(tmp_path, suffix):
     ],
 )
 def test_what_ffmpeg_says_is_put_in_words(tmp_path, number, kind, message):
-    make_clip(tmp_path / "in.mp4")
-    info = probe(tmp_path / "in.mp4")
-
-    def refuse():
-        raise OSError(number, os.strerror(number), str(tmp_path / "hidden.part"))
-
-    with pytest.raises(kind, match=message), VideoWriter(tmp_path / "out.mp4", info, info.size, LOSSLESS) as writer:
-        writer._guarded(refuse)
-    assert [path.name for path in tmp_path.iterdir()] == ["in.mp4"]
+    said = OSError(number, os.strerror(number), str(tmp_path / "hidden.part"))
+    error = explained(said, tmp_path / "out.mp4", "libx264")
+    assert type(error) is kind
+    assert re.search(message, str(error))

@@ -48,7 +48,8 @@ class Painter:
             return picture.replaced_by(pixels.repeat(self._factor, axis=0).repeat(self._factor, axis=1))
         return picture
 
-    def reset(self) -> None: ...
+    def afresh(self) -> Painter:
+        return self
 
 
 class Content:
@@ -63,6 +64,11 @@ class Content:
 
     def finish(self) -> None: ...
 
+    def state(self) -> dict[str, object]:
+        return {}
+
+    def restore(self, state: object) -> None: ...
+
 
 def frame(level: int = 7, index: int = 3) -> Frame:
     return Frame(index, Fraction(index, 25), BgrPicture(np.full((32, 32, 3), level, np.uint8)))
@@ -70,14 +76,16 @@ def frame(level: int = 7, index: int = 3) -> Frame:
 
 def work(*processors: Painter, halt: bool = False, content: Content | None = None) -> tuple[FrameWork, RecordingSink]:
     sink = RecordingSink()
-    made = FrameWork(processors, lambda _: (FACE,), content or Content(), sink, StageClock(), halt_on_error=halt)
+    made = FrameWork(
+        processors, lambda: lambda _: (FACE,), content or Content(), sink, StageClock(), halt_on_error=halt
+    )
     return made, sink
 
 
 def test_all_observe_the_untouched_frame_and_process_in_order() -> None:
     log: list[str] = []
     frames, _ = work(Painter(50, log), Painter(90, log))
-    result = frames.process(frames.observe(frame()))
+    result = frames.process(frames.observe(frame(), frames.strand()))
     assert log == [
         "observe 50 sees 7",
         "observe 90 sees 7",
@@ -90,7 +98,7 @@ def test_all_observe_the_untouched_frame_and_process_in_order() -> None:
 
 def test_a_frame_that_fails_is_passed_through_as_it_was() -> None:
     frames, sink = work(Painter(50, []), Painter(90, [], ValueError("no luck")))
-    result = frames.process(frames.observe(frame()))
+    result = frames.process(frames.observe(frame(), frames.strand()))
     assert result.held
     assert (result.frame.picture.to_bgr() == 7).all()
     assert sink.events == [FrameHeld(3, "ValueError: no luck")]
@@ -98,14 +106,14 @@ def test_a_frame_that_fails_is_passed_through_as_it_was() -> None:
 
 def test_a_held_frame_has_the_size_of_its_neighbours() -> None:
     frames, _ = work(Painter(50, [], factor=2), Painter(90, [], ValueError("no luck")))
-    result = frames.process(frames.observe(frame()))
+    result = frames.process(frames.observe(frame(), frames.strand()))
     assert result.frame.picture.size == Size(64, 64)
     assert (result.frame.picture.to_bgr() == 7).all()
 
 
 def test_halt_on_error_raises_what_happened() -> None:
     frames, sink = work(Painter(50, [], ValueError("no luck")), halt=True)
-    task = frames.observe(frame())
+    task = frames.observe(frame(), frames.strand())
     with pytest.raises(ValueError, match="no luck"):
         frames.process(task)
     assert sink.events == []
@@ -114,13 +122,13 @@ def test_halt_on_error_raises_what_happened() -> None:
 def test_a_failure_that_is_not_the_frames_ends_the_run() -> None:
     frames, _ = work(Painter(50, [], ModelError("gone", "fetch it")))
     with pytest.raises(ModelError, match="gone"):
-        frames.process(frames.observe(frame()))
+        frames.process(frames.observe(frame(), frames.strand()))
 
 
 def test_lack_of_memory_ends_the_run_and_says_what_to_do() -> None:
     frames, _ = work(Painter(50, [], MemoryError()))
     with pytest.raises(ResourceError, match="--system-memory-limit"):
-        frames.process(frames.observe(frame()))
+        frames.process(frames.observe(frame(), frames.strand()))
 
 
 def test_a_frame_whose_observation_fails_is_held() -> None:
@@ -128,8 +136,8 @@ def test_a_frame_whose_observation_fails_is_held() -> None:
         raise RuntimeError("lost my glasses")
 
     sink = RecordingSink()
-    frames = FrameWork((Painter(50, []),), broken, Content(), sink, StageClock(), halt_on_error=False)
-    result = frames.process(frames.observe(frame()))
+    frames = FrameWork((Painter(50, []),), lambda: broken, Content(), sink, StageClock(), halt_on_error=False)
+    result = frames.process(frames.observe(frame(), frames.strand()))
     assert result.held
     assert (result.frame.picture.to_bgr() == 7).all()
     assert sink.events == [FrameHeld(3, "RuntimeError: lost my glasses")]
@@ -140,7 +148,7 @@ def test_content_is_looked_at_first_and_its_refusal_is_no_frames_fault() -> None
     content = Content(refuse=True)
     frames, _ = work(Painter(50, log), content=content)
     with pytest.raises(ContentRefusedError):
-        frames.observe(frame())
+        frames.observe(frame(), frames.strand())
     assert content.seen == [3]
     assert log == []
 
@@ -149,7 +157,7 @@ def test_a_run_in_which_every_frame_was_held_is_a_failure(tmp_path) -> None:
     frames, _ = work(Painter(50, [], ValueError("no luck")))
     outcome = Outcome()
     for index in range(3):
-        outcome.count(frames.process(frames.observe(frame(index=index))))
+        outcome.count(frames.process(frames.observe(frame(index=index), frames.strand())))
     assert outcome.held_frames == [0, 1, 2]
     with pytest.raises(OutputError, match="working on every single frame failed"):
         outcome.check(tmp_path / "out.mp4")
@@ -159,8 +167,8 @@ def test_one_good_frame_makes_a_result(tmp_path) -> None:
     bad, _ = work(Painter(50, [], ValueError("no luck")))
     good, _ = work(Painter(50, []))
     outcome = Outcome()
-    outcome.count(bad.process(bad.observe(frame(index=0))))
-    outcome.count(good.process(good.observe(frame(index=1))))
+    outcome.count(bad.process(bad.observe(frame(index=0), bad.strand())))
+    outcome.count(good.process(good.observe(frame(index=1), good.strand())))
     outcome.check(tmp_path / "out.mp4")
     assert (outcome.frames, outcome.faces, outcome.held_frames, outcome.frames_without_face) == (2, 1, [0], 0)
 
@@ -172,5 +180,5 @@ def test_enlarging_to_the_same_size_gives_the_picture_itself() -> None:
 
 def test_busy_seconds_are_counted_per_stage() -> None:
     frames, _ = work(Painter(50, []), Painter(90, []))
-    frames.process(frames.observe(frame()))
+    frames.process(frames.observe(frame(), frames.strand()))
     assert list(frames.clock.seconds()) == ["content", "analyse", "painter50", "painter90"]

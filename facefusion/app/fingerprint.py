@@ -1,0 +1,99 @@
+"""What decides the pixels of a result, by name: segments are only joined with others of the same fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import sys
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from facefusion import __version__
+from facefusion.app.models import Models
+from facefusion.catalogue.verify import sha256_of
+from facefusion.config.option import Scope
+from facefusion.config.state import Snapshot
+from facefusion.inference.execution import Execution
+from facefusion.media.encoding import Encoding
+
+EDGE = 1 << 20
+"""Bytes at either end of a large file that are read to know it again, beside its size and the time of its change."""
+
+ELSEWHERE = frozenset(("source_paths", "target_path", "output_path"))
+"""Settings that name files: the files' content counts instead."""
+
+
+def fingerprint(
+    snapshot: Snapshot, target: Path, sources: Iterable[Path], models: Models, execution: Execution, encoding: Encoding
+) -> Mapping[str, str]:
+    """The fingerprint of a step on this machine.
+
+    Args:
+        snapshot: the settings in force.
+        target: what is worked on.
+        sources: photos and sound.
+        models: of the step.
+        execution: what graphs run on.
+        encoding: of the result.
+    """
+    settings = {
+        f"setting {spec.name}": str(snapshot.value(spec))
+        for spec in snapshot.schema
+        if spec.about.scope is Scope.STEP and spec.name not in ELSEWHERE
+    }
+    device = execution.devices[0]
+    return {
+        "target": _trace(target),
+        **{f"source {number}": _trace(path) for number, path in enumerate(sources, 1)},
+        **settings,
+        **{f"model {file.name}": sha256_of(file.path) for file in models.files()},
+        "encoding": repr(encoding),
+        "program": f"{__version__} {_program()}",
+        "av": version("av"),
+        "numpy": np.__version__,
+        "opencv": cv2.__version__,
+        "onnxruntime": execution.runtime.version,
+        "provider": " ".join(provider.name for provider in execution.providers),
+        "device": device.name,
+        "processor": _processor(),
+    }
+
+
+def _trace(path: Path) -> str:
+    """Enough of a file to know it again."""
+    about = path.stat()
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        digest.update(file.read(EDGE))
+        if about.st_size > 2 * EDGE:
+            file.seek(-EDGE, 2)
+        digest.update(file.read(EDGE))
+    return f"{about.st_size} bytes, {about.st_mtime_ns}, {digest.hexdigest()}"
+
+
+@cache
+def _program() -> str:
+    """Digest of the program's own code, so that a change of it counts even where its version stayed."""
+    root = Path(__file__).resolve().parents[1]
+    digest = hashlib.sha256()
+    for path in sorted((*root.rglob("*.py"), *root.rglob("*.toml"))):
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _processor() -> str:
+    """What numbers depend on: the instruction sets, where the system tells, and the Python that runs."""
+    kind = f"{platform.system()} {platform.machine()} Python {sys.version_info.major}.{sys.version_info.minor}"
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return f"{kind} {platform.processor()}"
+    flags = next((line for line in lines if line.lower().startswith(("flags", "features"))), "")
+    return f"{kind} {hashlib.sha256(flags.encode()).hexdigest()[:16]}"

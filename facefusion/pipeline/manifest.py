@@ -1,0 +1,66 @@
+"""What is written down about a finished segment: all that a later run needs to go on after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Self, cast
+
+from facefusion.media.reader import Anchor, Damage
+from facefusion.media.segment import Segment
+from facefusion.pipeline.observation import Checkpoint
+from facefusion.pipeline.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One finished segment."""
+
+    segment: Segment | None
+    """None where none of its frames is shown."""
+    outcome: Outcome
+    checkpoint: Checkpoint
+
+    def to_json(self) -> Mapping[str, object]:
+        """Everything, fit for JSON."""
+        at = self.checkpoint
+        return {
+            "segment": None if self.segment is None else self.segment.to_json(),
+            "outcome": self.outcome.to_json(),
+            "origin": str(at.origin),
+            "end": str(at.end),
+            "anchor": None
+            if at.anchor is None
+            else {"index": at.anchor.index, "time": str(at.anchor.time), "checksum": at.anchor.checksum},
+            "content": dict(at.content),
+            "damage": asdict(at.damage),
+            "dropped": at.dropped,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, object], file: Path) -> Self:
+        """What :meth:`to_json` gave.
+
+        Args:
+            data: read from JSON.
+            file: of the segment.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is something else.
+        """
+        fields = cast("Mapping[str, Any]", data)
+        anchor = fields["anchor"]
+        checkpoint = Checkpoint(
+            origin=Fraction(fields["origin"]),
+            end=Fraction(fields["end"]),
+            anchor=None
+            if anchor is None
+            else Anchor(int(anchor["index"]), Fraction(anchor["time"]), int(anchor["checksum"])),
+            content=fields["content"],
+            damage=Damage(**fields["damage"]),
+            dropped=int(fields["dropped"]),
+        )
+        segment = None if fields["segment"] is None else Segment.from_json(file, fields["segment"])
+        return cls(segment, Outcome.from_json(fields["outcome"]), checkpoint)
