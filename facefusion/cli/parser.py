@@ -7,6 +7,7 @@ reads the same wherever it was made.
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -19,6 +20,9 @@ from facefusion.config.schema import OptionSpec, Schema, flag_of
 from facefusion.core.errors import UsageError
 
 PROGRAM = "facefusion"
+
+DASHED_VALUE = re.compile(r"-[^-]")
+"""A word that is a value, not an option, where no option of one letter begins like it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,10 @@ class HelpRequested(Exception):  # noqa: N818 - a request, not an error
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> Never:
-        raise UsageError(message, f"See: {self.prog} --help")
+        see = f"See: {self.prog} --help"
+        if "expected" in message:
+            see = f"A value that begins with a dash is written --option=-value. {see}"
+        raise UsageError(message, see)
 
 
 class _ShowText(argparse.Action):
@@ -97,6 +104,8 @@ def command_parser(command: Command, specs: Sequence[OptionSpec]) -> argparse.Ar
         argument_default=argparse.SUPPRESS,
         usage=f"{PROGRAM} {command.name} {f'[{command.words[0]} ...] ' if command.words else ''}[options]",
     )
+    # Argparse takes values like -5 for what they are; so are names of files like -holiday.mp4.
+    parser._negative_number_matcher = DASHED_VALUE
     if command.words is not None:
         parser.add_argument(".", nargs="*", metavar=command.words[0], help=command.words[1])
     parser.add_argument("-h", "--help", action=_ShowText, help="show this help and end")

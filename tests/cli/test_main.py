@@ -104,6 +104,18 @@ def test_settings_reach_the_program(call):
     assert str(snapshot.origin("output_path")) == "from command line"
 
 
+def test_values_may_begin_with_a_dash(call):
+    for name in ("-a.jpg", "-b.jpg", "-clip.mp4", "-t.mp4"):
+        Path(name).write_bytes(b"x")
+    application = FakeApplication()
+    call("run", "-s", "-a.jpg", "-b.jpg", "-t", "-clip.mp4", "-o", "-result.mp4", application=application)
+    call("run", "-s", "-a.jpg", "--target-path=-t.mp4", "-o", "./-o.mp4", application=application)
+    first, second = (snapshot.get(PathsSettings) for snapshot in application.snapshots)
+    assert first.source_paths == (Path("-a.jpg"), Path("-b.jpg"))
+    assert (first.target_path, first.output_path) == (Path("-clip.mp4"), Path("-result.mp4"))
+    assert (second.target_path, second.output_path) == (Path("-t.mp4"), Path("-o.mp4"))
+
+
 def test_a_switch_can_be_turned_off_again(call):
     Path("facefusion.ini").write_text("[misc]\nfail_on_held_frames = yes\n", encoding="utf-8")
     application = FakeApplication(dataclasses.replace(REPORT, held_frames=(3,)))
@@ -169,7 +181,10 @@ def test_usage_errors_are_one_line_and_status_2(call, words, message):
 def test_an_option_without_its_value(call):
     code, out, err = call("run", "--target-path")
     assert (code, out) == (2, "")
-    assert err == "error: argument -t/--target-path: expected one argument. See: facefusion run --help\n"
+    assert err == (
+        "error: argument -t/--target-path: expected one argument. A value that begins with a dash is written "
+        "--option=-value. See: facefusion run --help\n"
+    )
 
 
 def test_an_option_of_another_command_is_not_called_unavailable(call):
