@@ -12,10 +12,11 @@ from PIL import Image, PngImagePlugin
 
 from facefusion.core.values import Size
 from facefusion.media.image.avif import encode_avif
-from facefusion.media.image.details import ImageDetails
+from facefusion.media.image.colour_codes import png_chunk
+from facefusion.media.image.details import PNG_XMP, ImageDetails
 from facefusion.media.image.formats import AVIF, BMP, GIF, HEIF, JPEG, PNG, TIFF, WEBP, StillFormat
 from facefusion.media.image.gif_palette import to_palette
-from facefusion.media.image.png import encode_png
+from facefusion.media.image.png import chunks, encode_png
 from facefusion.media.image.prepare import Prepared, profile_fits
 from facefusion.media.image.tiff import encode_tiff
 from facefusion.vision.colour import Plane
@@ -50,7 +51,7 @@ def _bmp(prepared: Prepared, _: int, details: ImageDetails) -> bytes:
 
 
 def _jpeg(prepared: Prepared, quality: int, details: ImageDetails) -> bytes:
-    options = _metadata(prepared, details) | _dpi(details)
+    options = metadata(prepared.codes, details) | _dpi(details)
     if details.comment:
         options["comment"] = details.comment
     chroma = _chroma(quality, details)
@@ -58,33 +59,43 @@ def _jpeg(prepared: Prepared, quality: int, details: ImageDetails) -> bytes:
 
 
 def _webp(prepared: Prepared, quality: int, details: ImageDetails) -> bytes:
-    options = _metadata(prepared, details)
+    options = metadata(prepared.codes, details)
     return _saved(prepared.codes, WEBP.name, quality=quality, lossless=quality == LOSSLESS, exact=True, **options)
 
 
-def _gif(prepared: Prepared, _: int, __: ImageDetails) -> bytes:
+def _gif(prepared: Prepared, quality: int, details: ImageDetails) -> bytes:
     buffer = io.BytesIO()
-    image, transparent = to_palette(prepared.codes)
+    image, transparent, _ = to_palette(prepared.codes)
     image.save(buffer, GIF.name, **({} if transparent is None else {"transparency": transparent}))
     return buffer.getvalue()
 
 
 def _png(prepared: Prepared, _: int, details: ImageDetails) -> bytes:
+    return encode_png(prepared.codes, png_metadata(prepared.codes, details))
+
+
+def png_metadata(codes: Plane, details: ImageDetails) -> list[tuple[bytes, bytes]]:
+    """The chunks that say what belongs to a picture beside its pixels, out of a PNG that Pillow writes of one pixel."""
     texts = PngImagePlugin.PngInfo()
     for key, text in details.texts:
         texts.add_itxt(key, text)
     if details.xmp:
-        texts.add_itxt("XML:com.adobe.xmp", details.xmp.decode(errors="replace"))
-    options = _metadata(prepared, details) | _dpi(details)
+        texts.add_itxt(PNG_XMP, details.xmp.decode(errors="replace"))
+    options = metadata(codes, details) | _dpi(details)
     options.pop("xmp", None)
-    pattern = _saved(_corner(prepared.codes), PNG.name, pnginfo=texts, **options)
-    return encode_png(prepared.codes, pattern, details.colour_codes)
+    pattern = _saved(np.zeros_like(codes[:1, :1], np.uint8), PNG.name, pnginfo=texts, **options)
+    said = [(kind, body) for kind, body in chunks(pattern) if kind not in (b"IHDR", b"IDAT", b"IEND")]
+    return ([(b"cICP", png_chunk(details.colour_codes))] if details.colour_codes else []) + said
 
 
 def _tiff(prepared: Prepared, _: int, details: ImageDetails) -> bytes:
-    fits = _profile(prepared, details)
+    fits = _profile(prepared.codes, details)
     return encode_tiff(
-        prepared.codes, profile=fits, exif=_exif(prepared, details), xmp=details.xmp, resolution=details.resolution
+        prepared.codes,
+        profile=fits,
+        exif=_exif(prepared.codes, details),
+        xmp=details.xmp,
+        resolution=details.resolution,
     )
 
 
@@ -95,8 +106,8 @@ def _avif(prepared: Prepared, quality: int, details: ImageDetails) -> bytes:
         quality=quality,
         chroma=CHROMA[_chroma(quality, details)],
         colour_codes=details.colour_codes,
-        profile=_profile(prepared, details),
-        exif=_exif(prepared, details),
+        profile=_profile(prepared.codes, details),
+        exif=_exif(prepared.codes, details),
         xmp=details.xmp,
     )
 
@@ -110,7 +121,7 @@ def _heif(prepared: Prepared, quality: int, details: ImageDetails) -> bytes:
     primaries, transfer = details.colour_codes or SRGB
     chroma = CHROMA[COMMON_CHROMA if details.subsampling is None else details.subsampling]
     buffer = io.BytesIO()
-    options = _metadata(prepared, details)
+    options = metadata(prepared.codes, details)
     pillow_heif.encode(
         mode,
         (codes.shape[1], codes.shape[0]),
@@ -145,29 +156,25 @@ def _saved(codes: Plane, name: str, **options: object) -> bytes:
     return buffer.getvalue()
 
 
-def _corner(codes: Plane) -> Plane:
-    """One pixel in 8 bits."""
-    return np.zeros_like(codes[:1, :1], np.uint8)
-
-
 def _chroma(quality: int, details: ImageDetails) -> int:
     if details.subsampling is not None:
         return details.subsampling
     return 0 if quality >= FULL_CHROMA_FROM else 2
 
 
-def _metadata(prepared: Prepared, details: ImageDetails) -> dict[str, bytes]:
-    found = {"icc_profile": _profile(prepared, details), "exif": _exif(prepared, details), "xmp": details.xmp}
+def metadata(codes: Plane, details: ImageDetails) -> dict[str, bytes]:
+    """Profile, EXIF and XMP as Pillow's writers take them; without those that there are none of."""
+    found = {"icc_profile": _profile(codes, details), "exif": _exif(codes, details), "xmp": details.xmp}
     return {name: value for name, value in found.items() if value}
 
 
-def _exif(prepared: Prepared, details: ImageDetails) -> bytes:
-    height, width = prepared.codes.shape[:2]
+def _exif(codes: Plane, details: ImageDetails) -> bytes:
+    height, width = codes.shape[:2]
     return details.exif_for(Size(width, height))
 
 
-def _profile(prepared: Prepared, details: ImageDetails) -> bytes:
-    grey = prepared.codes.ndim == 2 or prepared.codes.shape[2] == 2
+def _profile(codes: Plane, details: ImageDetails) -> bytes:
+    grey = codes.ndim == 2 or codes.shape[2] == 2
     profile = details.icc_profile or b""
     return profile if profile and profile_fits(profile, grey=grey) else b""
 

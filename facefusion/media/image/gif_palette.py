@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +12,25 @@ from facefusion.vision.colour import Plane
 
 Colours: TypeAlias = npt.NDArray[np.uint8]
 
-MOST_COLOURS = 255
-"""One of the 256 entries is kept for what is transparent or does not change."""
+MOST_COLOURS = 256
+"""One fewer where an entry is needed for what is transparent or does not change."""
 REFINEMENTS = 2
 """Rounds of k-means after the median cut."""
 
 
-def to_palette(codes: Plane, keep: npt.NDArray[np.bool_] | None = None) -> tuple[Image.Image, int | None]:
-    """An image of up to 255 colours, adapted to these pixels.
+class Reduced(NamedTuple):
+    """An image with a palette."""
+
+    image: Image.Image
+    """In mode P."""
+    transparent: int | None
+    """The index that is transparent, if any."""
+    exact: bool
+    """Every colour is the very one that it was."""
+
+
+def to_palette(codes: Plane, keep: npt.NDArray[np.bool_] | None = None) -> Reduced:
+    """An image of up to 256 colours, adapted to these pixels.
 
     Where the pixels have no more colours than that they are kept exactly; else the nearest ones are mixed by error
     diffusion (Floyd and Steinberg), which hides the steps of skin and sky.
@@ -27,9 +38,6 @@ def to_palette(codes: Plane, keep: npt.NDArray[np.bool_] | None = None) -> tuple
     Args:
         codes: height x width x 3 or 4, RGB or RGBA, 8 bits. Alpha below one half becomes transparent, else opaque.
         keep: pixels to leave out: they become transparent.
-
-    Returns:
-        The image in mode P, and the index that is transparent, if any.
     """
     colour = cast("Colours", np.ascontiguousarray(codes[..., :3]))
     hidden = np.zeros(colour.shape[:2], bool) if keep is None else keep
@@ -38,12 +46,14 @@ def to_palette(codes: Plane, keep: npt.NDArray[np.bool_] | None = None) -> tuple
     shown = colour[~hidden] if not hidden.all() else np.zeros((1, 3), np.uint8)
     packed = _packed(shown)
     values = np.unique(packed)
-    if len(values) <= MOST_COLOURS:
+    most = MOST_COLOURS - bool(hidden.any())
+    exact = len(values) <= most
+    if exact:
         palette = np.stack((values >> 16, values >> 8 & 255, values & 255), axis=1).astype(np.uint8)
         whole = np.clip(np.searchsorted(values, _packed(colour)), 0, len(values) - 1)
         indices = whole.astype(np.uint8)
     else:
-        palette, indices = _reduced(colour, shown)
+        palette, indices = _reduced(colour, shown, most)
     transparent = None
     if hidden.any():
         transparent = len(palette)
@@ -51,7 +61,7 @@ def to_palette(codes: Plane, keep: npt.NDArray[np.bool_] | None = None) -> tuple
         palette = np.vstack((palette, np.zeros((1, 3), np.uint8)))
     image = Image.fromarray(indices)
     image.putpalette(palette.tobytes())
-    return image, transparent
+    return Reduced(image, transparent, exact)
 
 
 def _packed(colour: Colours) -> npt.NDArray[np.uint32]:
@@ -59,9 +69,9 @@ def _packed(colour: Colours) -> npt.NDArray[np.uint32]:
     return cast("npt.NDArray[np.uint32]", wide[..., 0] << 16 | wide[..., 1] << 8 | wide[..., 2])
 
 
-def _reduced(colour: Colours, shown: Colours) -> tuple[Colours, Colours]:
+def _reduced(colour: Colours, shown: Colours, most: int) -> tuple[Colours, Colours]:
     sample = Image.fromarray(shown.reshape(1, -1, 3))
-    chosen = sample.quantize(MOST_COLOURS, Image.Quantize.MEDIANCUT, kmeans=REFINEMENTS)
+    chosen = sample.quantize(most, Image.Quantize.MEDIANCUT, kmeans=REFINEMENTS)
     mixed = Image.fromarray(colour).quantize(palette=chosen, dither=Image.Dither.FLOYDSTEINBERG)
-    flat = np.array(chosen.getpalette(), np.uint8).reshape(-1, 3)[:MOST_COLOURS]
+    flat = np.array(chosen.getpalette(), np.uint8).reshape(-1, 3)[:most]
     return flat, np.array(mixed)

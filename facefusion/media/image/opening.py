@@ -59,7 +59,7 @@ def opened(path: Path) -> Iterator[Image.Image]:
     """
     try:
         with Image.open(path, formats=READ_FORMATS) as image:
-            _check_size(path, image.width, image.height)
+            check_size(path, image.width, image.height)
             yield image
     except UnidentifiedImageError as error:
         _refuse_unread(path)
@@ -89,7 +89,12 @@ def _refuse_unread(path: Path) -> None:
             )
 
 
-def _check_size(path: Path, width: int, height: int) -> None:
+def check_size(path: Path, width: int, height: int) -> None:
+    """Refuse a picture that is too large.
+
+    Raises:
+        MediaError: it is.
+    """
     if width * height > MOST_PIXELS:
         raise MediaError(
             f"{path} has {width} x {height} pixels, more than the {MOST_PIXELS} that are accepted",

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import imagecodecs
 
-from facefusion.media.image.colour_codes import ColourCodes, png_chunk
 from facefusion.vision.colour import Plane
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -16,20 +15,15 @@ LEVEL = 6
 """Of zlib."""
 
 
-def encode_png(codes: Plane, pattern: bytes, colour_codes: ColourCodes | None = None) -> bytes:
-    """A PNG of pixels of any depth with the metadata of another one.
+def encode_png(codes: Plane, said: list[tuple[bytes, bytes]]) -> bytes:
+    """A PNG.
 
     Args:
-        codes: grey, grey and alpha, RGB or RGBA.
-        pattern: a PNG that carries what is to be said beside the pixels.
-        colour_codes: written as ``cICP``.
+        codes: grey, grey and alpha, RGB or RGBA, 8 or 16 bits.
+        said: kind and body of the chunks that come before the pixels.
     """
-    said = [(kind, body) for kind, body in chunks(pattern) if kind not in (b"IHDR", b"IDAT", b"IEND")]
-    if colour_codes:
-        said.insert(0, (b"cICP", png_chunk(colour_codes)))
-    own = list(chunks(pixels_of(codes)))
-    first, rest = own[:1], own[1:]
-    return SIGNATURE + b"".join(chunk(kind, body) for kind, body in (*first, *said, *rest))
+    first, *rest = chunks(pixels_of(codes))
+    return SIGNATURE + b"".join(chunk(kind, body) for kind, body in (first, *said, *rest))
 
 
 def pixels_of(codes: Plane) -> bytes:

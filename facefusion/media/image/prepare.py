@@ -59,8 +59,14 @@ def prepare(picture: Picture, path: Path, still: StillFormat, details: ImageDeta
         notices.extend(_half_transparent(path, codes))
     if not still.grey:
         codes = _with_colour(codes)
-    notices.extend(_metadata_notices(path, still, details, grey=codes.ndim == 2 or codes.shape[2] == 2))
+    notices.extend(metadata_notices(path, still, details, grey=codes.ndim == 2 or codes.shape[2] == 2))
     return Prepared(cast("Plane", np.ascontiguousarray(codes)), depth, tuple(notices))
+
+
+def as_rgb(picture: Picture) -> Plane:
+    """The picture as RGB, or RGBA where it has alpha, of 8 bits."""
+    codes, depth = _codes(picture, grey=False)
+    return _with_colour(stretch(codes, depth, 8))
 
 
 def profile_fits(profile: bytes, *, grey: bool) -> bool:
@@ -105,7 +111,8 @@ def _with_colour(codes: Plane) -> Plane:
     return codes
 
 
-def _metadata_notices(path: Path, still: StillFormat, details: ImageDetails, *, grey: bool) -> Iterator[str]:
+def metadata_notices(path: Path, still: StillFormat, details: ImageDetails, *, grey: bool) -> Iterator[str]:
+    """What of a source's details a format does not hold, a sentence each."""
     missing = list(details.left_out)
     if details.icc_profile and not still.profile:
         missing.append("a colour profile; its colours are shown as sRGB")
