@@ -14,7 +14,9 @@ from facefusion.config.state import Snapshot
 from facefusion.core.formats import MediaKind
 from facefusion.core.values import Size
 from facefusion.inference.settings import ExecutionSettings
+from facefusion.media.encoder import held_frames
 from facefusion.media.probe import MediaInfo
+from facefusion.media.settings import OutputSettings
 from facefusion.memory.budget import MemoryBudget, MemoryNeed, automatic_workers, session_bytes
 from facefusion.memory.limits import hard_limit
 from facefusion.memory.machine import read_machine
@@ -23,10 +25,6 @@ from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import EventSink, Notice
 from facefusion.pipeline.plan import automatic_grain
 from facefusion.pipeline.window import WindowPlan
-
-CODEC_FRAMES = 56
-"""Frames that decoder and encoder keep: references, frame threads and x264's look-ahead. Measured at 2160p with x264
-veryfast, nothing in between: 690 to 740 MB whatever the threads, 53 to 57 frames of 8-bit 4:2:0."""
 
 COPIES_PER_FRAME = 2
 """The decoder's planes and the copy that processors write into."""
@@ -56,6 +54,7 @@ class Resources:
     ) -> None:
         self._settings = snapshot.get(ExecutionSettings)
         self._info = info
+        self._encoder = snapshot.get(OutputSettings).output_video_encoder
         self._is_video = info.kind is MediaKind.VIDEO
         self._machine = read_machine()
         # Workers run side by side in a video; a single picture has all cores to itself.
@@ -98,7 +97,7 @@ class Resources:
             frame=COPIES_PER_FRAME * frame + result,
             worker=(WORKER_MEGABYTES + models.worker_megabytes()) * MEGABYTE,
             models=sum(session_bytes(size) for size in models.file_bytes()),
-            media=CODEC_FRAMES * max(frame, result) if self._is_video else 0,
+            media=held_frames(self._encoder) * max(frame, result) if self._is_video else 0,
         )
 
 

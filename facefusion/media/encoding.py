@@ -187,8 +187,8 @@ def _with_picture_options(
     if hdr is None or form.tone_map is not None:
         return options
     lost = list(hdr.dynamic)
-    if source.colour.transfer == PQ and (hdr.mastering is not None or hdr.light is not None):
-        told = hdr_options(encoder, hdr, options)
+    if hdr.mastering is not None or hdr.light is not None:
+        told = hdr_options(encoder, hdr, options) if source.colour.transfer == PQ else None
         lost += ["HDR10's mastering display and light levels"] if told is None else []
         options = options if told is None else told
     if lost:

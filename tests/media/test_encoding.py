@@ -262,6 +262,15 @@ def test_dynamic_metadata_is_listed_as_lost():
     )
 
 
+def test_static_metadata_without_pq_is_listed_as_lost():
+    info = video("yuv420p10le", ColourDescription(9, 1, 9, 18), hdr=HdrMetadata(MASTERING))
+    encoding = plan(info, "libx265")
+    assert encoding.notices == (
+        "libx265 cannot be told these data of a.mkv, so not kept: HDR10's mastering display and light levels.",
+    )
+    assert "master-display" not in str(encoding.options)
+
+
 @pytest.mark.parametrize(
     ("encoder", "wish", "written"),
     [("libvpx-vp9", "source", "yuv420p"), ("libx264", "compatible", "yuv420p"), ("libx265", "yuv444p", "yuv444p")],
