@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Any
 
 
 @dataclass(slots=True)
 class Damage:
     """Counts of what was mended or is missing; all zero for a sound file."""
 
-    packets: int = 0
-    """Packets that could not be decoded; the frame before each is shown longer."""
+    lost: int = 0
+    """Frames that could not be decoded; the frame before each is shown longer."""
     frames: int = 0
     """Frames that the decoder marks as patched up."""
     times: int = 0
-    """Frames without a usable time, which were placed between their neighbours."""
+    """Frames without a usable time, which were put between their neighbours or at the usual rate."""
     jumps: int = 0
     """Places where the clock jumps back; what follows is shown right after what came before."""
     interlaced: int = 0
@@ -26,21 +28,33 @@ class Damage:
     differs: bool = False
     """The frame at which a run went on did not decode as it did before."""
 
-    def clear(self) -> None:
-        """Forget everything."""
+    def plus(self, other: Damage) -> Damage:
+        """What both say together."""
+        return self._joined(other, lambda one, another: one + another)
+
+    def since(self, earlier: Damage) -> Damage:
+        """What has come since ``earlier``, which is part of this."""
+        return self._joined(earlier, lambda one, another: one - another)
+
+    def _joined(self, other: Damage, rule: Callable[[int, int], int]) -> Damage:
+        values: dict[str, Any] = {}
         for field in fields(self):
-            setattr(self, field.name, field.default)
+            value = rule(getattr(self, field.name), getattr(other, field.name))
+            values[field.name] = bool(value) if isinstance(field.default, bool) else value
+        return Damage(**values)
 
     @property
     def notice(self) -> str | None:
         """What to tell the user; none for a sound file."""
         parts = []
-        if self.packets:
-            parts.append(f"{self.packets} packets could not be decoded, the frames before them are shown longer")
+        if self.lost:
+            parts.append(f"{self.lost} frames could not be decoded, the ones before them are shown longer")
         if self.frames:
             parts.append(f"{self.frames} frames are damaged and were patched up by the decoder")
         if self.times:
-            parts.append(f"{self.times} frames have no usable time and were placed between their neighbours")
+            parts.append(
+                f"{self.times} frames have no usable time and were put between their neighbours or at the usual rate"
+            )
         if self.jumps:
             parts.append(f"its clock jumps back {self.jumps} times, what follows is shown right after what came before")
         if self.interlaced:

@@ -16,9 +16,18 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from facefusion.media.damage import Damage
+from facefusion.media.losses import Losses
 
 ALPHA_DECODERS = {"vp8": "libvpx", "vp9": "libvpx-vp9"}
 """Decoders that give the alpha channel, where FFmpeg's own for the codec leave it out."""
+
+
+class DamageMetError(Exception):
+    """Something damaged was met in a pass whose frames would no longer be those of every other pass.
+
+    What comes out of damaged data depends on what was decoded before and, with several threads, on chance. Only one
+    thread that has decoded everything from the beginning gives the same frames each time.
+    """
 
 
 class Decoder:
@@ -37,8 +46,12 @@ class Decoder:
             stream: of it.
             threads: of the decoder; 0 leaves it to the decoder.
             by_order: the file gives no presentation times: frames are shown at the decoding times, in order.
-            damage: is told of packets that cannot be decoded and of an early end.
+            damage: is told of frames that are lost or patched up, and of an early end.
         """
+        self.first_packet: Packet[VideoStream] | None = None
+        """The first that was read."""
+        self.packets_rise = True
+        """Every packet read has a presentation time after the one before."""
         self._container = container
         self._stream = stream
         self._by_order = by_order
@@ -46,13 +59,12 @@ class Decoder:
         self._context = _alpha_context(stream) or stream.codec_context
         self._context.thread_type = ThreadType.AUTO
         self._context.thread_count = threads
+        self._must_be_sound = threads != 1
+        self._failed = False
+        self._last_stamp: int | None = None
         self._turns: deque[Fraction | None] = deque()
         """Decoding times of packets whose frames have not come yet."""
-        self.first_packet: Packet[VideoStream] | None = None
-        """The first that was read."""
-        self.packets_rise = True
-        """Every packet read has a presentation time after the one before."""
-        self._last_stamp: int | None = None
+        self._losses = Losses(stream.codec_context.name, is_able=not by_order)
 
     def seek(self, time: Fraction) -> bool:
         """Go to the last key frame before a time in seconds, as far as the container knows them; false if it cannot."""
@@ -62,25 +74,50 @@ class Decoder:
             return False
         self._context.flush_buffers()
         self._turns.clear()
+        self._losses.restart()
+        self._must_be_sound = True
         return True
 
     def frames(self) -> Iterator[tuple[VideoFrame, Fraction | None]]:
-        """All frames from here on; with a time in seconds where the file gives one."""
-        for packet in self._packets():
-            try:
-                frames = self._context.decode(packet)
-            except av.FFmpegError:
-                self._damage.packets += 1
-                if self._turns:
-                    self._turns.popleft()
-                continue
-            for frame in frames:
-                yield frame, self._time(frame)
+        """All frames from here on; with a time in seconds where the file gives one.
+
+        Raises:
+            DamageMetError: something is damaged, and there are several threads or the stream was entered in its middle.
+                All frames given so far are sound.
+        """
+        if not self._must_be_sound:
+            yield from self._decoded()
+            return
+        held: deque[tuple[VideoFrame, Fraction | None]] = deque()
+        for frame in self._decoded():
+            held.append(frame)
+            # a frame may refer to one that is shown, and found damaged, later by this much
+            if len(held) > self._context.reorder_depth:
+                self._check()
+                yield held.popleft()
+        self._check()
+        yield from held
 
     @property
     def tick(self) -> Fraction:
         """Seconds of which all times are multiples."""
         return self._stream.time_base or Fraction(1, av.time_base)
+
+    def _decoded(self) -> Iterator[tuple[VideoFrame, Fraction | None]]:
+        for packet in self._packets():
+            try:
+                frames = self._context.decode(packet)
+            except av.FFmpegError:
+                self._failed = True
+                self._damage.lost += not self._losses.is_able
+                if self._turns:
+                    self._turns.popleft()
+                continue
+            for frame in frames:
+                self._damage.frames += frame.is_corrupt
+                self._damage.lost += self._losses.take(frame)
+                yield frame, self._time(frame)
+        self._damage.lost += self._losses.finish()
 
     def _packets(self) -> Iterator[Packet[VideoStream] | None]:
         """What goes to the decoder; none at the end, which makes it give out what it holds back."""
@@ -89,8 +126,6 @@ class Decoder:
                 if not packet.size:
                     continue
                 self._look_at(packet)
-                if self._by_order:
-                    self._turns.append(None if packet.dts is None else packet.dts * self.tick)
                 yield packet
         except av.FFmpegError:
             self._damage.ended_early = True
@@ -101,11 +136,18 @@ class Decoder:
         stamp, last = packet.pts, self._last_stamp
         self.packets_rise &= stamp is not None and (last is None or stamp > last)
         self._last_stamp = stamp
+        self._losses.expect(packet)
+        if self._by_order:
+            self._turns.append(None if packet.dts is None else packet.dts * self.tick)
 
     def _time(self, frame: VideoFrame) -> Fraction | None:
         if self._by_order:
             return self._turns.popleft() if self._turns else None
         return None if frame.pts is None else frame.pts * self.tick
+
+    def _check(self) -> None:
+        if self._failed or self._damage.lost or self._damage.frames:
+            raise DamageMetError
 
 
 def _alpha_context(stream: VideoStream) -> VideoCodecContext | None:

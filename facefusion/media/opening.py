@@ -35,10 +35,11 @@ USUAL_RATE = Fraction(25)
 """Frames per second, where neither header nor frames tell."""
 
 DOUBT = 2
-"""A header's rate that is more than this many times off what the first frames show is not believed."""
+"""A header's rate is not believed where frames lie apart by more or less than this many times what it says."""
 
 NUMBERED_BY_DECODING = frozenset(("avi",))
-"""Containers whose packets are numbered in the order they are decoded."""
+"""Containers that number packets as they are decoded, of which FFmpeg guesses when they are shown. Others that do so
+give themselves away: presentation times that rise in the order of decoding, of frames that are shown in another."""
 
 IMAGE_CODECS = frozenset(("mjpeg", "png", "webp"))
 """Codecs whose packets are images of their own, with EXIF in them."""
@@ -66,19 +67,21 @@ class Opening:
     interlaced: bool
     orientation: Orientation
     alpha: bool
-    gap: Fraction | None
-    """Mean of the seconds between the frames; none where their times are of no use."""
+    gaps: tuple[Fraction, ...]
+    """Seconds between the frames; empty where their times are of no use."""
     attached: tuple[Mapping[str, bytes], ...]
     """What FFmpeg attaches to each frame."""
 
     def frame_rate(self, stream: VideoStream) -> Fraction:
         """Frames per second on average: as the header says, unless the frames make that unbelievable."""
         said = [rate for rate in (stream.average_rate, stream.guessed_rate) if rate and rate > 0]
-        if self.gap is None:
+        if not self.gaps:
             return said[0] if said else USUAL_RATE
-        counted = bool(stream.frames and stream.duration)  # so it is a mean over all frames, which may vary
-        shown = 1 / self.gap
-        return next((rate for rate in said if counted or shown / DOUBT <= rate <= shown * DOUBT), shown)
+        if stream.frames and stream.duration and said:
+            return said[0]  # a mean over all frames, which may vary
+        mean = sum(self.gaps, Fraction(0)) / len(self.gaps)
+        believed = (rate for rate in said if min(self.gaps) / DOUBT <= 1 / rate <= mean * DOUBT)
+        return next(believed, 1 / mean)
 
 
 def look_at_opening(container: InputContainer, stream: VideoStream, path: Path) -> Opening:
@@ -99,7 +102,7 @@ def look_at_opening(container: InputContainer, stream: VideoStream, path: Path) 
         marks.append(frame.interlaced_frame)
         attached.append(side_data_of(frame))
     rises = all(one is not None and other is not None and one < other for one, other in itertools.pairwise(times))
-    by_order = not rises and bool(NUMBERED_BY_DECODING & set(container.format.name.split(",")))
+    by_order = not rises and (decoder.packets_rise or container.format.name in NUMBERED_BY_DECODING)
     packet = decoder.first_packet
     first_turn = (packet.dts or 0) * decoder.tick if packet is not None else Fraction(0)
     return Opening(
@@ -110,7 +113,7 @@ def look_at_opening(container: InputContainer, stream: VideoStream, path: Path) 
         interlaced=any(marks),
         orientation=_orientation(first, attached[0], stream.codec_context.name, packet),
         alpha=_is_clear_somewhere(first) if first.format.name == "pal8" else has_alpha(first.format.name),
-        gap=_mean_gap(times) if rises else None,
+        gaps=_gaps(times) if rises else (),
         attached=tuple(data for data in attached if data is not None),
     )
 
@@ -144,14 +147,14 @@ def picture_length(container: InputContainer, stream: VideoStream, start: Fracti
 def _frames(decoder: Decoder, damage: Damage) -> Iterator[tuple[VideoFrame, Fraction | None]]:
     """Frames, until too many packets have failed."""
     for frame in decoder.frames():
-        if damage.packets > MOST_FAILURES:
+        if damage.lost > MOST_FAILURES:
             return
         yield frame
 
 
-def _mean_gap(times: Sequence[Fraction | None]) -> Fraction | None:
+def _gaps(times: Sequence[Fraction | None]) -> tuple[Fraction, ...]:
     known = [time for time in times if time is not None]
-    return (known[-1] - known[0]) / (len(known) - 1) if len(known) > 1 else None
+    return tuple(later - one for one, later in itertools.pairwise(known))
 
 
 def _orientation(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -15,7 +15,7 @@ from av.video.frame import VideoFrame
 from facefusion.core.errors import MediaError
 from facefusion.core.values import Frame, Picture
 from facefusion.media.damage import Damage
-from facefusion.media.decoding import Decoder
+from facefusion.media.decoding import DamageMetError, Decoder
 from facefusion.media.frames import checksum, picture_of
 from facefusion.media.interlace import deinterlaced
 from facefusion.media.probe import MediaInfo
@@ -34,8 +34,11 @@ RUN_UP_FRAMES = 16
 FARTHEST_END = 10
 """The last frame is shown up to the end of the picture where that is at most this many frames away."""
 
-SHORTFALL = 0.9
-"""A file with a smaller share of the frames that it promises is said to break off."""
+SLACK = Fraction(1, 5)
+"""Seconds that may be missing at the end."""
+
+SHORTFALL = Fraction(1, 10)
+"""Share of the promised duration that may be missing at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class _Shown(NamedTuple):
     frame: VideoFrame
     time: Fraction
     duration: Fraction
+    found: Damage
+    """What had been found when it was decoded."""
 
 
 class VideoReader:
@@ -71,6 +76,7 @@ class VideoReader:
         end: int | None = None,
         threads: int = 0,
         anchor: Anchor | None = None,
+        check: Callable[[], None] | None = None,
     ) -> None:
         """Prepare to read.
 
@@ -81,25 +87,36 @@ class VideoReader:
             threads: decoder threads; 0 leaves it to the decoder.
             anchor: the first frame, in place of ``start``. This frame and all that follow are the same as in a pass
                 from the beginning.
+            check: called for each frame that is decoded and not given; may raise to stop.
         """
         self.damage = Damage()
-        """What was found from the first frame given on, a frame or two ahead of the last one given."""
+        """What was found from the first frame wanted up to the last one given."""
         self._info = info
         self._start = max(start or 0, 0)
         self._end = end
         self._threads = threads
         self._anchor = anchor
-        self._entered = False
+        self._check = check or _go_on
+        self._is_open = False
+        self._is_careful = False
+        """Decodes everything from the beginning on one thread, since the file is damaged."""
         self._container: InputContainer | None = None
+        self._found = Damage()
+        """What was found since the file was opened."""
+        self._unwanted = Damage()
+        """The part of it that was found before the first frame wanted."""
+        self._kept = Damage()
+        """What was found before the file was opened again."""
+        self._told: Damage | None = None
 
     def __enter__(self) -> Self:
-        self._entered = True
+        self._is_open = True
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._entered = False
+        self._is_open = False
         self._close()
 
     def __iter__(self) -> Iterator[Frame]:
@@ -108,37 +125,60 @@ class VideoReader:
         Raises:
             MediaError: not a single frame can be decoded, or the first one wanted lies behind the end.
         """
-        first, shown = self._from_anchor(self._anchor) if self._anchor is not None else self._from_start()
+        given: int | None = None
+        try:
+            for frame in self._frames(*self._begin()):
+                given = frame.index
+                yield frame
+                del frame  # whoever has it may let go of its memory
+            return
+        except DamageMetError:
+            self._is_careful = True
+        yield from self._frames(*(self._begin() if given is None else self._after(given)))
+
+    def _frames(self, first: int, shown: Iterator[_Shown]) -> Iterator[Frame]:
         count = 0
-        for index, (frame, time, duration) in enumerate(shown, first):
+        longest = Fraction(0)
+        end = Fraction(0)
+        for index, (frame, time, duration, found) in enumerate(shown, first):
             if self._end is not None and index >= self._end:
                 return
-            count += 1
+            self._tell(found)
             yield Frame(index, time, self._picture(frame), duration)
-        self._check_end(first + count)
+            count, longest, end = count + 1, max(longest, duration), time + duration
+        self._check_end(first + count, end, longest)
 
-    def _from_start(self) -> tuple[int, Iterator[_Shown]]:
+    def _begin(self) -> tuple[int, Iterator[_Shown]]:
         """The first frame wanted and those after it, and its index."""
+        if self._anchor is not None:
+            return self._from_anchor(self._anchor)
         time = self._start_time()
         entered = None if time is None else self._enter(time)
-        if entered is not None:
-            return self._start, entered
-        return self._counted(self._start)
+        return (self._start, entered) if entered is not None else self._counted(self._start)
 
     def _from_anchor(self, anchor: Anchor) -> tuple[int, Iterator[_Shown]]:
         """The anchor's frame and those after it."""
-        entered = self._enter(anchor.time)
-        if entered is not None:
-            first = next(entered)
-            if checksum(self._picture(first.frame)) == anchor.checksum:
-                return anchor.index, itertools.chain((first,), entered)
-        index, shown = self._counted(anchor.index)
-        first_counted = next(shown, None)
-        if first_counted is None:
+        shown = self._enter(anchor.time)
+        first = None if shown is None else next(shown)
+        if shown is not None and first is not None and self._is_at(anchor, first):
+            return anchor.index, itertools.chain((first,), shown)
+        _, shown = self._counted(anchor.index)
+        first = next(shown, None)
+        if first is None:
             raise self._changed()
-        if first_counted.time != anchor.time or checksum(self._picture(first_counted.frame)) != anchor.checksum:
-            self.damage.differs = True
-        return index, itertools.chain((first_counted,), shown)
+        if not self._is_at(anchor, first):
+            self._kept = Damage(differs=True)
+        return anchor.index, itertools.chain((first,), shown)
+
+    def _is_at(self, anchor: Anchor, shown: _Shown) -> bool:
+        return shown.time == anchor.time and checksum(self._picture(shown.frame)) == anchor.checksum
+
+    def _after(self, index: int) -> tuple[int, Iterator[_Shown]]:
+        """The frames after one that was given already."""
+        kept = self.damage
+        _, shown = self._counted(index + 1)
+        self._kept = kept
+        return index + 1, shown
 
     def _start_time(self) -> Fraction | None:
         """Time of the first frame wanted; none where it is the first of all, or packets do not tell."""
@@ -153,51 +193,73 @@ class VideoReader:
 
     def _enter(self, time: Fraction) -> Iterator[_Shown] | None:
         """The frame shown at a time and those after it; none where the container cannot be entered there."""
+        if self._is_careful:
+            return None
         run_up = max(RUN_UP, RUN_UP_FRAMES / self._info.frame_rate)
         if time - run_up <= self._info.start_time:
             return None
         decoder = self._open()
-        decoder.seek(time - run_up)
+        if not decoder.seek(time - run_up):
+            return None
         shown = self._shown(decoder)
-        first = next(shown, None)
-        if first is None or first.time > time - run_up / 2:
+        before = next(shown, None)
+        if before is None or before.time > time - run_up / 2:
             return None
-        found = next((one for one in shown if one.time >= time), None)
-        if found is None or found.time != time:
-            return None
-        self.damage.clear()
-        return itertools.chain((found,), shown)
+        for one in shown:
+            self._check()
+            if one.time >= time:
+                self._unwanted = before.found
+                return itertools.chain((one,), shown) if one.time == time else None
+            before = one
+        return None
 
     def _counted(self, index: int) -> tuple[int, Iterator[_Shown]]:
         """The frames from an index on, found by decoding all before it."""
         shown = self._shown(self._open())
-        passed = sum(1 for _ in itertools.islice(shown, index))
-        if passed < index:
-            raise self._too_late(passed)
-        self.damage.clear()
+        for passed in range(index):
+            before = next(shown, None)
+            if before is None:
+                raise self._too_late(passed)
+            self._unwanted = before.found
+            self._check()
         return index, shown
 
     def _shown(self, decoder: Decoder) -> Iterator[_Shown]:
         """All frames from where the decoder stands, with their times; one frame is read ahead."""
         info = self._info
         whole = deinterlaced(self._watched(decoder.frames()))
-        timed = settle(whole, origin=info.start_time, step=1 / info.frame_rate, tick=info.time_base, damage=self.damage)
+        timed = settle(
+            (((frame, found), time) for frame, (time, found) in whole),
+            origin=info.start_time,
+            step=1 / info.frame_rate,
+            tick=info.time_base,
+            damage=self._found,
+        )
         held = next(timed, None)
         if held is None:
             return
         for following in timed:
-            yield _Shown(*held, following[1] - held[1])
+            (frame, found), time = held
+            yield _Shown(frame, time, following[1] - time, found)
             held = following
-        yield _Shown(*held, self._last_duration(*held))
+        (frame, found), time = held
+        yield _Shown(frame, time, self._last_duration(frame, time), found)
 
     def _watched(
         self, stamped: Iterable[tuple[VideoFrame, Fraction | None]]
-    ) -> Iterator[tuple[VideoFrame, Fraction | None]]:
+    ) -> Iterator[tuple[VideoFrame, tuple[Fraction | None, Damage]]]:
+        """The frames, and with each what was found so far."""
+        found = replace(self._found)
         for frame, time in stamped:
-            self.damage.frames += frame.is_corrupt
             if frame.interlaced_frame and not self._info.interlaced:
-                self.damage.interlaced += 1
-            yield frame, time
+                self._found.interlaced += 1
+            if found != self._found:
+                found = replace(self._found)
+            yield frame, (time, found)
+
+    def _tell(self, found: Damage) -> None:
+        if found is not self._told:
+            self.damage, self._told = self._kept.plus(found.since(self._unwanted)), found
 
     def _last_duration(self, frame: VideoFrame, time: Fraction) -> Fraction:
         """How long the last frame is shown: to the end of the picture where that is known and near."""
@@ -215,31 +277,45 @@ class VideoReader:
 
     def _open(self) -> Decoder:
         """Stand at the beginning, with nothing read."""
-        if not self._entered:
+        if not self._is_open:
             raise RuntimeError("a VideoReader is read inside its with block")
         self._close()
         self._container = open_source(self._info.path)
         stream = next((one for one in self._container.streams.video if one.index == self._info.stream), None)
         if stream is None:
             raise self._changed()
-        self.damage.clear()
-        return Decoder(self._container, stream, threads=self._threads, by_order=self._info.by_order, damage=self.damage)
+        self._found, self._unwanted, self._kept, self._told = Damage(), Damage(), Damage(), None
+        return Decoder(
+            self._container,
+            stream,
+            threads=1 if self._is_careful else self._threads,
+            by_order=self._info.by_order,
+            damage=self._found,
+        )
 
     def _close(self) -> None:
         if self._container is not None:
             self._container.close()
             self._container = None
 
-    def _check_end(self, reached: int) -> None:
-        """See whether all came that was promised."""
+    def _check_end(self, reached: int, end: Fraction, longest: Fraction) -> None:
+        """See whether all came that was promised.
+
+        Args:
+            reached: number of frames there are.
+            end: when the last one ends.
+            longest: time for which one is shown.
+        """
         info = self._info
         if reached == 0:
             raise MediaError(f"{info.path} holds no picture that can be decoded", "Get the file again.")
-        promised = info.frame_count if info.tells_duration else None
-        if promised is not None and reached < promised * SHORTFALL - 1:
-            self.damage.ended_early = True
-        if self.damage.ended_early:
-            self.damage.reached = reached
+        found = replace(self._found)
+        missing = info.start_time + info.duration - end
+        if info.tells_duration and missing > max(SLACK, info.duration * SHORTFALL, 2 * longest):
+            found.ended_early = True
+        if found.ended_early:
+            found.reached = reached
+        self._tell(found)
 
     def _too_late(self, count: int) -> MediaError:
         wanted = self._start if self._anchor is None else self._anchor.index
@@ -249,6 +325,10 @@ class VideoReader:
 
     def _changed(self) -> MediaError:
         return MediaError(f"{self._info.path} has changed since it was looked at", "Start again.")
+
+
+def _go_on() -> None:
+    """Nobody asks to stop."""
 
 
 def read_frame(info: MediaInfo, index: int) -> Frame:

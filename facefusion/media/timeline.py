@@ -9,6 +9,7 @@ from typing import TypeVar
 import av
 
 from facefusion.media.damage import Damage
+from facefusion.media.losses import HIDING_CODECS
 from facefusion.media.probe import MediaInfo
 from facefusion.media.source import open_source
 
@@ -25,9 +26,6 @@ LEAP = Fraction(10)
 
 TABLED_CONTAINERS = frozenset(("mov", "mp4", "matroska", "webm"))
 """Containers whose packets carry presentation times that nothing has to be guessed for."""
-
-HIDING_CODECS = frozenset(("vp8",))
-"""Codecs with packets of their own for frames that are never shown."""
 
 
 def presentation_times(info: MediaInfo) -> tuple[Fraction, ...] | None:
