@@ -178,6 +178,7 @@ def _outcome(report: RunReport) -> Json:
             "resumed": report.resumed_frames,
             "held": list(report.held_frames),
             "damaged": report.damaged_frames,
+            "lost": report.lost_frames,
             "dropped": report.dropped_frames,
             "repeated": report.repeated_frames,
             "without_face": report.frames_without_face,

@@ -10,6 +10,7 @@ from pathlib import Path
 from facefusion.config.settings import PathsSettings
 from facefusion.core.errors import FaceFusionError, InputError, OutputError, UsageError
 from facefusion.core.formats import EXTENSIONS, MediaKind, kind_of
+from facefusion.core.storage import check_writable
 
 
 def checked_output(paths: PathsSettings) -> Path:
@@ -91,8 +92,7 @@ def _check_folder(output: Path) -> None:
         raise OutputError(
             f"output {output}: the folder {folder} {problem}", "Create it first, or choose another --output-path."
         )
-    if not os.access(folder, os.W_OK):
-        raise OutputError(f"output {output}: the folder {folder} may not be written to", "Change its permissions.")
+    check_writable(folder, "Change its permissions, or choose another --output-path.")
     if output.exists() and not output.is_file():
         raise OutputError(f"output {output} is there and is no file", "Choose another --output-path.")
 

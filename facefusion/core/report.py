@@ -50,7 +50,9 @@ class RunReport:
     repeated_frames: int = 0
     """Frames that the result shows once more than the target, since it has more a second."""
     damaged_frames: int = 0
-    """Frames of the target that could not be decoded as they should; their neighbours stand in for them."""
+    """Frames of the target that are damaged, and were patched up."""
+    lost_frames: int = 0
+    """Frames of the target that could not be decoded; the ones before them are shown longer."""
     resumed_frames: int = 0
     """Frames that an earlier run had finished; ``seconds`` does not count them."""
 

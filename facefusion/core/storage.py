@@ -55,6 +55,19 @@ def refusal(error: OSError, path: Path, remedy: str) -> FaceFusionError:
     return OutputError(f"{path} cannot be written: {reason}", remedy)
 
 
+def check_writable(folder: Path, remedy: str) -> None:
+    """Make sure that files can be made in a folder, as far as the system tells without trying.
+
+    Raises:
+        OutputError: they cannot.
+    """
+    if os.access(folder, os.W_OK | os.X_OK):
+        return
+    is_read_only = hasattr(os, "statvfs") and bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+    cause = _REASONS[errno.EROFS if is_read_only else errno.EACCES]
+    raise OutputError(f"the folder {folder} cannot be written to: {cause}", remedy)
+
+
 @dataclass(frozen=True, slots=True)
 class Removed:
     """A file or folder that is no longer there."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 
 from facefusion.core.errors import OutputError
-from facefusion.core.storage import Removed, flush, flush_folder, refusal, remove
+from facefusion.core.storage import Removed, check_writable, flush, flush_folder, refusal, remove
 
 PART = re.compile(r"\.facefusion-(?P<host>[0-9a-f]{8})-(?P<pid>[0-9]+)-(?P<run>[0-9a-f]{8})-[0-9]+\.part")
 """Name of an unfinished file. It says who writes it: what a killed run left can be told from work going on."""
@@ -50,8 +50,7 @@ def part_path(path: Path, remedy: str = OTHER_OUTPUT) -> Path:
         raise OutputError(f"{path} is there and is no regular file", remedy)
     if not folder.is_dir():
         raise OutputError(f"the output folder {folder} does not exist", f"Create it. {remedy}")
-    if not os.access(folder, os.W_OK):
-        raise OutputError(f"the output folder {folder} cannot be written to", remedy)
+    check_writable(folder, remedy)
     remove_abandoned(folder)
     return folder / f".facefusion-{_host()}-{os.getpid()}-{_RUN}-{next(_numbers)}.part"
 

@@ -15,8 +15,9 @@ def summary_lines(report: RunReport, *, stages: bool = False) -> tuple[str, ...]
     rows = [("frames", _frames(report))]
     if report.held_frames:
         rows.append(("unchanged", _held(report.held_frames)))
-    if report.damaged_frames:
-        rows.append(("damaged", f"{_count(report.damaged_frames, 'frame')} of the target: neighbours stand in"))
+    damage = [(report.damaged_frames, "patched up"), (report.lost_frames, "lost")]
+    if any(count for count, _ in damage):
+        rows.append(("damaged", ", ".join(f"{_count(count, 'frame')} {fate}" for count, fate in damage if count)))
     rows += [
         ("faces", _faces(report)),
         ("speed", _speed(report)),

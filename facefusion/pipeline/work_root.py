@@ -15,7 +15,7 @@ import filelock
 import psutil
 
 from facefusion.core.errors import OutputError, ResourceError
-from facefusion.core.storage import refusal
+from facefusion.core.storage import check_writable, refusal
 
 REMEDY = "Choose another folder with --temp-path."
 
@@ -52,8 +52,7 @@ def work_root(temp_path: Path | None) -> Path:
         raise OutputError(f"{root} is no folder", REMEDY)
     if temp_path is None and hasattr(os, "geteuid") and status.st_uid != os.geteuid():
         raise OutputError(f"{root} belongs to another user", REMEDY)
-    if not os.access(root, os.W_OK | os.X_OK):
-        raise OutputError(f"{root} cannot be written to", REMEDY)
+    check_writable(root, REMEDY)
     return root
 
 

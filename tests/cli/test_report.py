@@ -73,6 +73,7 @@ def test_a_run_that_is_done(folder):
         "resumed": 0,
         "held": [3],
         "damaged": 0,
+        "lost": 0,
         "dropped": 1,
         "repeated": 0,
         "without_face": 2,
@@ -188,3 +189,16 @@ def test_names_that_are_no_text_can_be_reported(folder):
     Path(name).write_bytes(b"1")
     assert main((*WORDS, "--target-path", name), FakeApplication()) == 0
     assert os.fsencode(written()["inputs"][1]["path"]) == os.fsencode(folder) + b"/\xff\xfe.mp4"
+
+
+def test_a_result_whose_report_fails_is_there_all_the_same(capsys, monkeypatch):
+    def full(path):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    application = FakeApplication()
+    application.before_report = lambda events, stop: monkeypatch.setattr(output, "flush", full)
+    assert main((*WORDS, "--log-level", "error"), application) == 1
+    assert capsys.readouterr().err == (
+        "error: result.mp4 is complete, but not its report: report.json cannot be written: the disk is full. Free some "
+        "space. Close programs that use it. Name another file with --report.\n"
+    )

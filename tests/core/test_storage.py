@@ -3,12 +3,13 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from facefusion.core import storage
 from facefusion.core.errors import OutputError, ResourceError
-from facefusion.core.storage import Removed, flush, in_units, refusal, remove, write_whole
+from facefusion.core.storage import Removed, check_writable, flush, in_units, refusal, remove, write_whole
 
 
 @pytest.mark.parametrize(
@@ -91,3 +92,14 @@ def test_what_a_link_points_to_stays(tmp_path):
 )
 def test_units(count, text):
     assert in_units(count) == text
+
+
+@pytest.mark.parametrize(("flag", "cause"), [(0, "you may not write there"), (1, "its file system is read-only")])
+@pytest.mark.skipif(not hasattr(os, "statvfs"), reason="needs flags of file systems")
+def test_why_a_folder_cannot_be_written_to(tmp_path, monkeypatch, flag, cause):
+    check_writable(tmp_path, "Go elsewhere.")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_flag=flag))
+    with pytest.raises(OutputError) as caught:
+        check_writable(tmp_path, "Go elsewhere.")
+    assert str(caught.value) == f"the folder {tmp_path} cannot be written to: {cause}. Go elsewhere."

@@ -49,8 +49,8 @@ def test_frames_in_and_out_where_they_differ():
 
 
 def test_faces_that_were_left_alone_and_damage_are_said():
-    lines = summary_lines(report(faces_found=301, damaged_frames=1))
-    assert lines[1] == "damaged      1 frame of the target: neighbours stand in"
+    lines = summary_lines(report(faces_found=301, damaged_frames=1, lost_frames=3))
+    assert lines[1] == "damaged      1 frame patched up, 3 frames lost"
     assert lines[2] == "faces        300 of 301 found"
 
 

@@ -327,7 +327,9 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
 
 def test_a_folder_without_leave_to_write_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(OutputError, match=r"facefusion cannot be written to\. Choose another folder with --temp-path"):
+    with pytest.raises(
+        OutputError, match=r"facefusion cannot be written to: you may not write there\. Choose another f"
+    ):
         work_root(tmp_path)
 
 

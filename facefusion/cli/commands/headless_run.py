@@ -31,7 +31,7 @@ def execute(context: Context) -> int:
         raise
     code = _conclude(report, context)
     if report_file is not None:
-        report_file.done(report, code)
+        _report_result(report_file, report, code)
     if code != Stopped.exit_code:
         context.write(f"{report.output}\n")
     return code
@@ -68,6 +68,13 @@ def _begin_report(context: Context, recorder: Recorder) -> ReportFile | None:
     report_file = ReportFile(path, context.state.snapshot, recorder)
     report_file.begin()
     return report_file
+
+
+def _report_result(report_file: ReportFile, report: RunReport, code: int) -> None:
+    try:
+        report_file.done(report, code)
+    except FaceFusionError as error:
+        raise type(error)(f"{report.output} is complete, but not its report: {error.fault}", error.remedy) from error
 
 
 def _report_end(report_file: ReportFile, end: Verdict, context: Context) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from facefusion.core.errors import MediaError, OutputError
+from facefusion.core.storage import refusal
 from facefusion.core.values import Picture
 from facefusion.media.image.details import ImageDetails
 from facefusion.media.image.encode import encode
@@ -15,7 +16,7 @@ from facefusion.media.image.formats import StillFormat, format_of
 from facefusion.media.image.opening import opened
 from facefusion.media.image.pixels import deep_codes, eight_bit_codes, stretch
 from facefusion.media.image.prepare import Prepared, prepare
-from facefusion.media.output import move_into_place, part_path
+from facefusion.media.output import OTHER_OUTPUT, move_into_place, part_path
 
 
 def write_image(picture: Picture, path: Path, *, quality: int, details: ImageDetails | None = None) -> tuple[str, ...]:
@@ -43,7 +44,9 @@ def write_image(picture: Picture, path: Path, *, quality: int, details: ImageDet
         part.write_bytes(encode(prepared, still, quality, details))
         _verify(part, prepared, path, still)
         move_into_place(part, path)
-    except (OSError, ValueError, RuntimeError) as error:
+    except OSError as error:
+        raise refusal(error, path, OTHER_OUTPUT) from error
+    except (ValueError, RuntimeError) as error:
         raise OutputError(f"{path} cannot be written ({error})", "Check the disk and the folder.") from error
     finally:
         part.unlink(missing_ok=True)
