@@ -64,7 +64,7 @@ class Decoder:
         self._last_stamp: int | None = None
         self._turns: deque[Fraction | None] = deque()
         """Decoding times of packets whose frames have not come yet."""
-        self._losses = Losses(stream.codec_context.name, is_able=not by_order)
+        self._losses = Losses(stream.codec_context.name, tick=self.tick, is_able=not by_order)
 
     def seek(self, time: Fraction) -> bool:
         """Go to the last key frame before a time in seconds, as far as the container knows them; false if it cannot."""

@@ -20,7 +20,7 @@ from facefusion.media.frames import checksum, picture_of
 from facefusion.media.interlace import deinterlaced
 from facefusion.media.probe import MediaInfo
 from facefusion.media.source import open_source
-from facefusion.media.timeline import presentation_times, settle
+from facefusion.media.timeline import has_one_clock, presentation_times, settle
 
 __all__ = ["Anchor", "Damage", "VideoReader", "read_frame"]
 
@@ -158,7 +158,7 @@ class VideoReader:
 
     def _from_anchor(self, anchor: Anchor) -> tuple[int, Iterator[_Shown]]:
         """The anchor's frame and those after it."""
-        shown = self._enter(anchor.time)
+        shown = self._enter(anchor.time) if has_one_clock(self._info) else None
         first = None if shown is None else next(shown)
         if shown is not None and first is not None and self._is_at(anchor, first):
             return anchor.index, itertools.chain((first,), shown)

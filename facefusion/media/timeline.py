@@ -9,7 +9,7 @@ from typing import TypeVar
 import av
 
 from facefusion.media.damage import Damage
-from facefusion.media.losses import HIDING_CODECS
+from facefusion.media.losses import HIDING_CODECS, JUMP
 from facefusion.media.probe import MediaInfo
 from facefusion.media.source import open_source
 
@@ -17,9 +17,6 @@ ItemT = TypeVar("ItemT")
 
 MOST_WAITING = 4
 """Frames without a time that are held back until the next one with a time; of more, only the rate is known."""
-
-JUMP = Fraction(1)
-"""Seconds; a time that lies further back than this is another clock's, not a slip of this one."""
 
 LEAP = Fraction(10)
 """Seconds; a frame that comes later than this is believed when the frame after it confirms it."""
@@ -34,7 +31,7 @@ def presentation_times(info: MediaInfo) -> tuple[Fraction, ...] | None:
     None where the packets do not tell: AVI and broadcast streams leave times out, VP8 has packets that are never shown,
     two fields of an interlaced frame may come in a packet each. Then only decoding does.
     """
-    if info.interlaced or not TABLED_CONTAINERS & set(info.container.split(",")):
+    if info.interlaced or not _is_tabled(info):
         return None
     times = []
     with open_source(info.path) as container:
@@ -52,6 +49,29 @@ def presentation_times(info: MediaInfo) -> tuple[Fraction, ...] | None:
             return None
     shown = sorted(time for time in times if time >= info.start_time)  # what comes before has no key frame
     return tuple(shown) if len(set(shown)) == len(shown) else None
+
+
+def has_one_clock(info: MediaInfo) -> bool:
+    """Whether a time names one place in the file: broadcast streams that were put together may have it twice."""
+    if _is_tabled(info):
+        return True
+    last: Fraction | None = None
+    with open_source(info.path) as container:
+        try:
+            for packet in container.demux(container.streams[info.stream]):
+                if packet.dts is None:
+                    continue
+                time = packet.dts * packet.time_base
+                if last is not None and time < last - JUMP:
+                    return False
+                last = time
+        except av.FFmpegError:
+            return False
+    return True
+
+
+def _is_tabled(info: MediaInfo) -> bool:
+    return bool(TABLED_CONTAINERS & set(info.container.split(",")))
 
 
 def settle(
