@@ -22,11 +22,17 @@ class SoundRules:
     """Samples per second that it asks for."""
     timed: bool = True
     """Whether sound has times of its own; if not, it has to begin with the picture."""
+    mp3_rate: int = 0
+    """Least samples per second at which FFmpeg's muxer writes MP3 that plays well."""
+    with_picture: bool = False
+    """Whether sound cannot go on after the picture."""
     priming: bool = True
     """Whether it says how much of the decoder's first sound is thrown away, or keeps times of before 0."""
 
-    def holds(self, codec: str) -> bool:
-        """Whether a codec can be copied, as far as is known before trying."""
+    def holds(self, codec: str, rate: int) -> bool:
+        """Whether sound of a codec and a rate can be copied, as far as is known before trying."""
+        if codec == "mp3" and rate < self.mp3_rate:
+            return False
         return self.copied is None or codec in self.copied or (codec.startswith("pcm_") and "pcm" in self.copied)
 
     def encoder_for(self, wanted: str | None) -> str:
@@ -57,11 +63,9 @@ class Container:
     in_band: bool = False
     """Has no place of its own for H.264's and HEVC's parameter sets: they go into the stream."""
     edit_lists: bool = False
-    """Can hold packets that are decoded but not shown, and a cover as a stream."""
-
-    def holds(self, kind: str) -> bool:
-        """Whether a cover or an attachment can be kept."""
-        return self.attachments or (kind == "cover" and self.edit_lists)
+    """Can hold packets that are decoded but not shown."""
+    covers: bool = False
+    """Can hold a cover as a stream."""
 
     def encoder_for(self, wanted: str) -> str:
         """The encoder to use where ``wanted`` was asked for."""
@@ -83,19 +87,23 @@ APPLE_SOUND = frozenset(("aac", "ac3", "alac", "eac3", "mp3"))
 
 IN_AVI = SoundRules(
     frozenset(("aac", "ac3", "dts", "mp2", "mp3", "pcm")),
-    encoders=("aac", "flac", "libmp3lame", "libvorbis", "pcm_s16le", "pcm_s32le"),
+    encoders=("aac", "libmp3lame", "pcm_s16le", "pcm_s32le"),
     timed=False,
+    mp3_rate=32_000,
     priming=False,
 )
-IN_M4V = SoundRules(APPLE_SOUND, encoders=("aac",))
+IN_M4V = SoundRules(APPLE_SOUND, encoders=("aac",), mp3_rate=16_000)
 IN_MKV = SoundRules()
-IN_MOV = SoundRules(APPLE_SOUND | {"pcm"}, encoders=("aac", "libmp3lame", "pcm_s16le", "pcm_s32le"))
+IN_MOV = SoundRules(APPLE_SOUND | {"pcm"}, encoders=("aac", "libmp3lame", "pcm_s16le", "pcm_s32le"), mp3_rate=16_000)
 IN_MP4 = SoundRules(
     APPLE_SOUND | {"dts", "flac", "mp2", "opus"},
     encoders=("aac", "flac", "libmp3lame", "libopus", "pcm_s16le", "pcm_s32le"),
+    mp3_rate=16_000,
 )
 IN_MPEG = SoundRules(frozenset(("ac3", "mp2")), encoder="mp2", encoders=("mp2",), rate=48_000)
-IN_MXF = SoundRules(frozenset(), encoder="pcm_s16le", encoders=("pcm_s16le",), rate=48_000, timed=False)
+IN_MXF = SoundRules(
+    frozenset(), encoder="pcm_s16le", encoders=("pcm_s16le",), rate=48_000, timed=False, with_picture=True
+)
 IN_WEBM = SoundRules(frozenset(("opus", "vorbis")), encoder="libopus", encoders=("libopus", "libvorbis"))
 IN_WMV = SoundRules(
     frozenset(("aac", "ac3", "mp3", "pcm", "wmapro", "wmav1", "wmav2")),
@@ -105,7 +113,9 @@ IN_WMV = SoundRules(
 
 CONTAINERS: dict[str, Container] = {
     ".avi": Container("avi", in_band=True, refused=HEVC, encoder_options=IN_ORDER, constant_rate=True, sound=IN_AVI),
-    ".m4v": Container("mp4", encoders=H26X, options=MP4_OPTIONS, edit_lists=True, sound=IN_M4V, subtitles="mov_text"),
+    ".m4v": Container(
+        "mp4", encoders=H26X, options=MP4_OPTIONS, edit_lists=True, covers=True, sound=IN_M4V, subtitles="mov_text"
+    ),
     ".mkv": Container("matroska", refused=("rawvideo",), attachments=True, sound=IN_MKV, subtitles="subrip"),
     ".mov": Container(
         "mov",
@@ -116,7 +126,13 @@ CONTAINERS: dict[str, Container] = {
         subtitles="mov_text",
     ),
     ".mp4": Container(
-        "mp4", refused=("rawvideo",), options=MP4_OPTIONS, edit_lists=True, sound=IN_MP4, subtitles="mov_text"
+        "mp4",
+        refused=("rawvideo",),
+        options=MP4_OPTIONS,
+        edit_lists=True,
+        covers=True,
+        sound=IN_MP4,
+        subtitles="mov_text",
     ),
     ".mpeg": Container("mpeg", in_band=True, encoders=("libx264",), sound=IN_MPEG, slack=2),
     ".mpg": Container("mpeg", in_band=True, encoders=("libx264",), sound=IN_MPEG, slack=2),

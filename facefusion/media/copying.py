@@ -17,6 +17,11 @@ PRE_ROLL = Fraction(1, 10)
 80 ms, AAC and MP3 for a packet or two."""
 
 OPUS_RATE = 48_000
+OPUS_STEP = Fraction(1, 400)
+"""All packets of Opus last a multiple of this (RFC 6716, 2.1.4)."""
+
+PACKET_SAMPLES = {"ac3": 1536}
+"""Where FFmpeg's decoder names no number."""
 
 
 class PacketCopier:
@@ -38,10 +43,12 @@ class PacketCopier:
         self._hidden_start = hidden_start
         self._span = Span()
         self._delay = _opus_delay(source)
-        self._rate, self._length = 0, Fraction(0)
-        """Samples per second, and per packet where the decoder names a number."""
+        self._codec = source.codec_context.codec.canonical_name
+        self._rate, self._length = 0, 0
+        """Samples per second, and per packet where that is one number."""
         if isinstance(source, AudioStream):
-            self._rate, self._length = source.codec_context.sample_rate, Fraction(source.codec_context.frame_size)
+            self._rate = source.codec_context.sample_rate
+            self._length = source.codec_context.frame_size or PACKET_SAMPLES.get(self._codec, 0)
         self._next: int | None = None
 
     @property
@@ -104,14 +111,23 @@ class PacketCopier:
 
     def _sharpen(self, packet: Packet[Stream], time: Fraction, length: Fraction) -> None:
         """Reckon the packet's time in samples from the one before: containers that keep milliseconds blur it."""
-        fits = abs(self._length / self._rate - length) <= packet.time_base
+        samples = self._samples(length, packet.time_base)
+        if not samples:
+            return
         stamp = round(time * self._rate)
         if self._next is not None and abs(stamp - self._next) <= packet.time_base * self._rate:
             stamp = self._next
         packet.time_base = Fraction(1, self._rate)
         packet.pts = packet.dts = stamp
-        packet.duration = int(self._length) if fits else round(length * self._rate)
-        self._next = stamp + packet.duration
+        packet.duration = samples
+        self._next = stamp + samples
+
+    def _samples(self, length: Fraction, tick: Fraction) -> int:
+        """How many samples a packet holds; 0 where its length does not tell."""
+        if self._codec == "opus":
+            steps = length / OPUS_STEP
+            return round(steps * OPUS_STEP * self._rate) if steps == round(steps) else 0
+        return self._length if abs(Fraction(self._length, self._rate) - length) <= tick else 0
 
 
 def times_of(packet: Packet[Stream]) -> tuple[Fraction, Fraction]:

@@ -43,7 +43,7 @@ def _by_scale(worst: float, best: float) -> Callable[[int, int], dict[str, str]]
     """A variable bit rate on the encoder's own scale of quality."""
 
     def options(quality: int, channels: int) -> dict[str, str]:
-        scale = round(worst + (best - worst) * quality / 100, 1)
+        scale = round(worst * 10 + (best - worst) * quality / 10) / 10
         return {"flags": "+qscale", "global_quality": str(round(scale * LAMBDA))}
 
     return options

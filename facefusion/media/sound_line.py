@@ -53,7 +53,9 @@ class SoundLine:
         """
         at = self._position(time)
         if self._next is None:
-            self._next = min(at, 0) if self._from_start else at
+            self._next = at
+            if self._from_start and at > 0:
+                yield from self._silence(0, at)
         elif abs(at - self._next) <= SLIP * self._rate:
             at = self._next
         if at > self._next:

@@ -9,15 +9,15 @@ from av.audio.stream import AudioStream
 from av.container import OutputContainer
 from av.stream import Stream
 
-from facefusion.media.container import Container
+from facefusion.media.container import Container, SoundRules
 from facefusion.media.copying import PacketCopier
 from facefusion.media.feed import TrackWriter
 from facefusion.media.sound import SoundEncoder
 from facefusion.media.sound_encoder import SoundSettings
 from facefusion.media.sound_line import SLIP
 
-MP3_LEAST_RATE = 16_000
-"""MP4 knows MP3 of MPEG-1 and MPEG-2 only (FFmpeg's muxer refuses lower rates)."""
+SHORT_PCM = ("pcm_alaw", "pcm_mulaw", "pcm_s16be", "pcm_s16le", "pcm_s8", "pcm_u8")
+"""What 16 bits hold exactly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,15 @@ def add_sound(
         None where the container can hold it in no way.
     """
     codec = source.codec_context.codec.canonical_name
-    if settings.copies and _fits(source, codec, container):
+    rules = container.sound
+    keeps_start = rules.timed or abs((source.start_time or 0) * (source.time_base or Fraction(0))) <= SLIP
+    if settings.copies and keeps_start and rules.holds(codec, source.codec_context.sample_rate):
         stream = copied_stream(source, output)
         if stream is not None:
             stream.time_base = Fraction(1, source.codec_context.sample_rate)
             copier = PacketCopier(source, stream, container, hidden_start=_hides_start(origin, container))
             return AddedTrack(stream, copier)
-    rules = container.sound
-    wanted = rules.encoder_for(settings.encoder)
+    wanted = _encoder(codec, rules, settings)
     try:
         encoder = SoundEncoder(
             source,
@@ -72,7 +73,10 @@ def add_sound(
         )
     except ValueError:
         return None
-    return AddedTrack(encoder.stream, encoder, _notice(name, codec, wanted, settings, encoder))
+    unfit = f"{codec} of {source.codec_context.sample_rate} Hz" if codec in (rules.copied or ()) else codec
+    why = _why(unfit, rules, settings, keeps_start=keeps_start)
+    changes = f" ({', '.join(encoder.changes)})" if encoder.changes else ""
+    return AddedTrack(encoder.stream, encoder, f"{why}: {name} is encoded anew as {wanted}{changes}.")
 
 
 def copied_stream(source: Stream, output: OutputContainer) -> Stream | None:
@@ -83,13 +87,12 @@ def copied_stream(source: Stream, output: OutputContainer) -> Stream | None:
         return None
 
 
-def _fits(source: AudioStream, codec: str, container: Container) -> bool:
-    """Whether the packets can go into the container as they are, as far as is known before trying."""
-    rules, rate = container.sound, source.codec_context.sample_rate
-    if not rules.holds(codec) or (codec == "mp3" and container.edit_lists and rate < MP3_LEAST_RATE):
-        return False
-    begins = (source.start_time or 0) * (source.time_base or Fraction(0))
-    return rules.timed or abs(begins) <= SLIP
+def _encoder(codec: str, rules: SoundRules, settings: SoundSettings) -> str:
+    """The encoder to use; plain samples stay plain samples where the container takes any."""
+    asked = settings.encoder is not None or settings.quality is not None
+    if not asked and codec.startswith("pcm_") and "pcm" in (rules.copied or ()):
+        return "pcm_s16le" if codec in SHORT_PCM else "pcm_s32le"
+    return rules.encoder_for(settings.encoder)
 
 
 def _hides_start(origin: str, container: Container) -> bool:
@@ -100,10 +103,11 @@ def _hides_start(origin: str, container: Container) -> bool:
     return "mp4" in origin or ("matroska" in origin and not container.sound.priming)
 
 
-def _notice(name: str, codec: str, encoder: str, settings: SoundSettings, added: SoundEncoder) -> str:
-    changes = f" ({', '.join(added.changes)})" if added.changes else ""
-    if settings.copies:
-        return f"The output's container cannot hold {codec}: {name} is encoded anew as {encoder}{changes}."
-    instead = f", since the output's container cannot hold {settings.encoder}"
-    why = ", as asked" if settings.encoder in (None, encoder) else instead
-    return f"{name[0].upper()}{name[1:]} is encoded anew as {encoder}{changes}{why}."
+def _why(unfit: str, rules: SoundRules, settings: SoundSettings, *, keeps_start: bool) -> str:
+    """Why sound is not copied, or not encoded with what was asked for."""
+    if not settings.copies:
+        held = settings.encoder is None or rules.encoder_for(settings.encoder) == settings.encoder
+        return "As asked" if held else f"The output's container cannot hold {settings.encoder}"
+    if not keeps_start:
+        return "The output's container cannot begin with silence"
+    return f"The output's container cannot hold {unfit}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import av
+from av.container import InputContainer
 from av.stream import Disposition, Stream
 
 from facefusion.media.source import open_source
@@ -15,21 +16,28 @@ FILE_TAGS = frozenset(("major_brand", "minor_version", "compatible_brands", "enc
 
 STREAM_TAGS = frozenset(
     (
-        "duration",
-        "encoder",
-        "handler_name",
-        "vendor_id",
-        "creation_time",
-        "rotate",
-        "alpha_mode",
-        "stereo_mode",
-        "timecode",
+        *("duration", "encoder", "handler_name", "vendor_id", "creation_time"),
+        *("rotate", "alpha_mode", "stereo_mode", "timecode", "filename", "mimetype"),
     )
 )
 """Tags of a stream that describe the old file, in lower case; ``creation_time`` is kept on the whole file."""
 
 STATISTICS = ("_statistics_", "bps", "number_of_bytes", "number_of_frames", "source_id")
 """Beginnings of tags in which MKVToolNix counts what a track holds."""
+
+MACINTOSH = {
+    "deu": "ger",
+    "ell": "gre",
+    "isl": "ice",
+    "nld": "dut",
+    "sqi": "alb",
+    "swe": "sve",
+    "zho": "chi",
+}
+"""Languages of ISO 639-2 by the names under which FFmpeg knows them for QuickTime, which has a list of its own."""
+
+MP4_TITLE = "name"
+"""What FFmpeg calls the title of a track that it reads from MP4; it writes it from ``title``."""
 
 SHOWN_DISPOSITIONS = (
     *(Disposition.default, Disposition.forced, Disposition.comment, Disposition.original, Disposition.dub),
@@ -45,15 +53,18 @@ def file_tags(tags: Mapping[str, str]) -> dict[str, str]:
 def stream_tags(tags: Mapping[str, str]) -> dict[str, str]:
     """What is kept of the tags of a stream."""
     return {
-        key: value
+        "title" if key.lower() == MP4_TITLE else key: value
         for key, value in tags.items()
         if key.lower() not in STREAM_TAGS and not key.lower().startswith(STATISTICS)
     }
 
 
-def copy_description(source: Stream, target: Stream) -> None:
-    """Give a stream the language, title, further tags and role of another."""
+def copy_description(source: Stream, target: Stream, muxer: str) -> None:
+    """Give a stream the language, title, further tags and role of another, for one of FFmpeg's muxers."""
     target.metadata.update(stream_tags(source.metadata))
+    language = target.metadata.get("language")
+    if language and muxer == "mov":
+        target.metadata["language"] = MACINTOSH.get(language, language)
     target.disposition = Disposition(source.disposition)
 
 
@@ -74,22 +85,29 @@ def lost_descriptions(source: Path, written: Path, tracks: Mapping[int, int], *,
         if lost:
             yield f"The output's container cannot hold these tags of {source.name}: {', '.join(lost)}."
         for before, after in sorted(tracks.items()):
-            if after < len(new.streams):
-                lone = sum(stream.type == old.streams[before].type for stream in old.streams) == 1
-                missing = ", ".join(_missing(old.streams[before], new.streams[after], lone=lone))
-                if missing:
-                    kind = old.streams[before].type
-                    yield f"The output's container cannot hold of {kind} track {before} of {source.name}: {missing}."
+            name = f"{old.streams[before].type} track {before} of {source.name}"
+            if after >= len(new.streams):
+                yield f"The output's container did not keep {name}."
+                continue
+            missing = ", ".join(_missing(old.streams[before], new.streams[after], _has_choice(old, before)))
+            if missing:
+                yield f"The output's container cannot hold of {name}: {missing}."
 
 
-def _missing(old: Stream, new: Stream, *, lone: bool) -> Iterator[str]:
-    """Which descriptions are gone; the only track of its kind needs no mark as default."""
-    kept = {key.lower(): value for key, value in new.metadata.items()}
+def _has_choice(container: InputContainer, track: int) -> bool:
+    """Whether a player has to choose between this track and another of its kind."""
+    kind = container.streams[track].type
+    return kind != "video" and sum(stream.type == kind for stream in container.streams) > 1
+
+
+def _missing(old: Stream, new: Stream, has_choice: bool) -> Iterator[str]:
+    """Which descriptions are gone; without a choice there is no default."""
+    kept = {key.lower(): value for key, value in stream_tags(new.metadata).items()}
     for key, value in stream_tags(old.metadata).items():
         if value and value != "und" and not kept.get(key.lower()):
             yield f"{key} ({value})"
     for role in SHOWN_DISPOSITIONS:
-        if role == Disposition.default and lone:
+        if role == Disposition.default and not has_choice:
             continue
         if old.disposition & role and not new.disposition & role:
             yield f"its mark as {str(role.name).replace('_', ' ')}"

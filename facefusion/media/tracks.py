@@ -7,6 +7,7 @@ anew; text subtitles are converted to what the container holds. Whatever is chan
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +25,7 @@ from facefusion.media.feed import TrackFeed
 from facefusion.media.probe import MediaInfo, Track
 from facefusion.media.sound_encoder import SoundSettings
 from facefusion.media.sound_file import SoundFile
+from facefusion.media.sound_line import SLIP
 from facefusion.media.sound_track import AddedTrack, add_sound, copied_stream
 from facefusion.media.source import open_source
 from facefusion.media.span import Span
@@ -102,15 +104,19 @@ class TrackCopier:
                 is reckoned from the source.
         """
         self._start = start or Fraction(0)
+        if length is None:
+            over = end if end is not None else self._info.start_time + self._info.duration
+            length = over - self._start
         span = Span(self._start, end, trimmed=start is not None)
         chapters = chapters_within(self._source.chapters(), span)
         if chapters:
             self._output.set_chapters(chapters)
         self._chapters = len(chapters)
+        if self._container.sound.with_picture:
+            span = self._until_picture_ends(span, length)
         self._feed.begin(span)
         if self._other is not None and self._replacement is not None:
-            over = end if end is not None else self._info.start_time + self._info.duration
-            self._other.begin(self._replacement.span(length if length is not None else over - self._start))
+            self._other.begin(self._replacement.span(length))
 
     def advance(self, time: Fraction) -> None:
         """Write all packets of before ``time`` (in the source)."""
@@ -130,7 +136,7 @@ class TrackCopier:
 
     def look_for_losses(self, written: Path) -> None:
         """Read the finished file, and note which chapters, tags, languages, titles and roles it lacks."""
-        tracks = {index: target.index for index, target in self._targets.items()}
+        tracks = {index: target.index for index, target in self._targets.items() if index not in self._feed.empty}
         self.notices += lost_descriptions(self._info.path, written, tracks, chapters=self._chapters)
 
     @property
@@ -143,8 +149,20 @@ class TrackCopier:
             self._describe(self._info.stream, self._output.streams.video[0])
 
     def _describe(self, index: int, target: Stream) -> None:
-        copy_description(self._source.streams[index], target)
+        copy_description(self._source.streams[index], target, self._container.muxer)
         self._targets[index] = target
+
+    def _until_picture_ends(self, span: Span, length: Fraction) -> Span:
+        over = span.start + length
+        for index, kind in self._kinds.items():
+            stream = self._source.streams[index]
+            last = ((stream.start_time or 0) + (stream.duration or 0)) * (stream.time_base or Fraction(0))
+            if kind == "audio" and span.end is None and last > over + SLIP:
+                self.notices.append(
+                    f"Audio track {index} of {self._info.path.name} goes on for {float(last - over):.3f} s after the "
+                    "picture; the output's container cannot hold that."
+                )
+        return replace(span, end=over if span.end is None else min(span.end, over))
 
     def _settle_sound(self) -> None:
         """Take the sound of another file, or none."""
@@ -174,9 +192,9 @@ class TrackCopier:
         """Whether the track is in the output, or is left out on purpose."""
         source = self._source.streams[track.index]
         if isinstance(source, AudioStream):
-            return self._takes_no_sound or self._take(
-                track, self._new_sound(source, self._name(track), self._info.container)
-            )
+            if not self._sound.volume or self._replacement is not None:
+                return True
+            return self._take(track, self._new_sound(source, self._name(track), self._info.container))
         if isinstance(source, SubtitleStream):
             return self._take(track, self._new_subtitles(source, self._name(track)))
         if isinstance(source, AttachmentStream):
@@ -184,10 +202,6 @@ class TrackCopier:
         if track.kind == "cover":
             return self._add_cover(track, source)
         return source.discard == Discard.all  # the chapters of MP4 as a track, written anew with them
-
-    @property
-    def _takes_no_sound(self) -> bool:
-        return not self._sound.volume or self._replacement is not None
 
     def _take(self, track: Track, added: AddedTrack | None) -> bool:
         if added is None:
@@ -220,7 +234,7 @@ class TrackCopier:
     def _add_cover(self, track: Track, source: Stream) -> bool:
         """A cover picture is an attachment where the container has them; a stream of one frame would play as video."""
         kind = COVER_KINDS.get(track.codec)
-        if kind is None or not self._container.holds("cover"):
+        if kind is None or not (self._container.attachments or self._container.covers):
             return False
         if not self._container.attachments:
             stream = copied_stream(source, self._output)
@@ -238,6 +252,7 @@ class TrackCopier:
         return f"{track.kind} track {track.index} of {self._info.path.name}"
 
     def _leave_out(self, track: Track) -> None:
-        said = track.codec or self._source.streams[track.index].metadata.get("filename", "")
+        source = self._source.streams[track.index]
+        said = source.codec_context.codec.canonical_name if track.codec else source.metadata.get("filename", "")
         what = f"{track.kind} track {track.index}" + (f" ({said})" if said else "")
         self.notices.append(f"The output's container cannot hold the {what} of {self._info.path.name}; it is left out.")
