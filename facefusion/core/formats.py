@@ -15,14 +15,35 @@ class MediaKind(Enum):
 
 
 EXTENSIONS: dict[MediaKind, tuple[str, ...]] = {
-    MediaKind.IMAGE: (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"),
+    MediaKind.IMAGE: (
+        ".apng",
+        ".avif",
+        ".bmp",
+        ".gif",
+        ".heic",
+        ".heif",
+        ".jpeg",
+        ".jpg",
+        ".png",
+        ".tif",
+        ".tiff",
+        ".webp",
+    ),
     MediaKind.VIDEO: (".avi", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mxf", ".webm", ".wmv"),
     MediaKind.AUDIO: (".flac", ".m4a", ".mp3", ".ogg", ".opus", ".wav"),
 }
 """Lower-case extensions by kind; the formats that can be read and, but for audio, written."""
+
+MOVING_IMAGES = (".apng", ".gif", ".png", ".webp")
+"""Extensions of image formats that hold moving pictures too."""
 
 
 def kind_of(path: PurePath) -> MediaKind | None:
     """The kind that the extension promises; none where it promises nothing known."""
     extension = path.suffix.lower()
     return next((kind for kind, extensions in EXTENSIONS.items() if extension in extensions), None)
+
+
+def can_hold(path: PurePath, kind: MediaKind) -> bool:
+    """Whether the format that the extension names holds media of a kind: some images hold moving pictures."""
+    return kind_of(path) is kind or (kind is MediaKind.VIDEO and path.suffix.lower() in MOVING_IMAGES)

@@ -77,7 +77,7 @@ def test_the_file_to_write(folder, given, output):
         (
             paths("target.png", "a.txt"),
             "output a.txt: the extension .txt does not name a format for the image. "
-            "Use one of .bmp, .jpeg, .jpg, .png, .tif, .tiff, .webp.",
+            "Use one of .apng, .avif, .bmp, .gif, .heic, .heif, .jpeg, .jpg, .png, .tif, .tiff, .webp.",
             2,
         ),
         (
@@ -93,7 +93,7 @@ def test_the_file_to_write(folder, given, output):
         (
             paths("target.png", "result"),
             "output result: a name without extension does not name a format for the image. "
-            "Use one of .bmp, .jpeg, .jpg, .png, .tif, .tiff, .webp.",
+            "Use one of .apng, .avif, .bmp, .gif, .heic, .heif, .jpeg, .jpg, .png, .tif, .tiff, .webp.",
             2,
         ),
         (

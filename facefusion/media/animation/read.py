@@ -15,7 +15,7 @@ from facefusion.core.errors import MediaError
 from facefusion.core.values import Frame
 from facefusion.media.animation.facts import AnimationFacts, animation_facts
 from facefusion.media.damage import Damage
-from facefusion.media.image.facts import orientation_of
+from facefusion.media.image.exif import orientation_of
 from facefusion.media.image.opening import DAMAGE, opened
 from facefusion.media.image.read import picture_of_codes
 from facefusion.media.orientation import Orientation

@@ -13,14 +13,14 @@ from PIL import Image, JpegImagePlugin, TiffImagePlugin
 from facefusion.core.values import Size
 from facefusion.media.image.box_file import item_properties
 from facefusion.media.image.colour_codes import ColourCodes, from_nclx
-from facefusion.media.image.facts import EXIF_ORIENTATION, HEADER_BYTES
-from facefusion.media.image.opening import DAMAGE
+from facefusion.media.image.exif import ORIENTATION, read_exif
+from facefusion.media.image.facts import HEADER_BYTES
 
 EXIF_IFD, XMP_TAG = 0x8769, 700
 PIXEL_WIDTH, PIXEL_HEIGHT = 40962, 40963
 """EXIF's own words for the size, in its sub-directory."""
 STORAGE_TAGS = frozenset(
-    (254, 255, 256, 257, 258, 259, 262, 263, 266, EXIF_ORIENTATION, 273, 277, 278, 279, 284, 317, 320, 322, 323, 324)
+    (254, 255, 256, 257, 258, 259, 262, 263, 266, ORIENTATION, 273, 277, 278, 279, 284, 317, 320, 322, 323, 324)
 ) | {
     325,
     330,
@@ -104,16 +104,14 @@ def details_of(path: Path, image: Image.Image, *, bit_depth: int, grey: bool) ->
         grey: the pixels have no colour.
     """
     left_out = list(_left_out(image))
-    try:
-        exif = _exif(image)
-    except (*DAMAGE, KeyError, TypeError):
-        exif = b""
+    exif = read_exif(image)
+    if exif is None:
         left_out.append("EXIF data, which is damaged")
     converted = image.mode in ("CMYK", "LAB")
     profile = None if converted else image.info.get("icc_profile") or None
     return ImageDetails(
         icc_profile=profile,
-        exif=exif,
+        exif=_lasting(exif) if exif is not None else b"",
         xmp=_xmp(image),
         colour_codes=None if profile else _colour_codes(path, image),
         resolution=_resolution(image),
@@ -126,9 +124,10 @@ def details_of(path: Path, image: Image.Image, *, bit_depth: int, grey: bool) ->
     )
 
 
-def _exif(image: Image.Image) -> bytes:
+def _lasting(found: Image.Exif) -> bytes:
+    """A copy of what says something about the picture, not about the file."""
     exif = Image.Exif()
-    exif.load(image.getexif().tobytes())
+    exif.load(found.tobytes())
     for tag in STORAGE_TAGS:
         exif.pop(tag, None)
     return exif.tobytes() if len(exif) else b""

@@ -10,10 +10,10 @@ from PIL import Image, ImageFile, TiffImagePlugin
 from facefusion.core.errors import MediaError
 from facefusion.core.values import Size
 from facefusion.media.image.box_file import item_properties
+from facefusion.media.image.exif import orientation_of
 from facefusion.media.image.opening import NoImageError, is_sequence, opened
 from facefusion.media.orientation import Orientation
 
-EXIF_ORIENTATION = 274
 TIFF_BITS, TIFF_SAMPLE_FORMAT = 258, 339
 UNSIGNED = 1
 """TIFF's sample format of whole numbers without a sign."""
@@ -65,11 +65,6 @@ def image_facts(path: Path) -> ImageFacts | None:
 def is_animated(image: Image.Image) -> bool:
     """Whether the frames of the file follow each other in time."""
     return image.format in ANIMATED and getattr(image, "n_frames", 1) > 1
-
-
-def orientation_of(image: Image.Image) -> Orientation:
-    """How to turn the pixels; of HEIF files they come turned already."""
-    return Orientation.from_exif(image.getexif().get(EXIF_ORIENTATION, 1))
 
 
 def bit_depth(path: Path, image: Image.Image) -> int:

@@ -72,6 +72,9 @@ def _packed(colour: Colours) -> npt.NDArray[np.uint32]:
 def _reduced(colour: Colours, shown: Colours, most: int) -> tuple[Colours, Colours]:
     sample = Image.fromarray(shown.reshape(1, -1, 3))
     chosen = sample.quantize(most, Image.Quantize.MEDIANCUT, kmeans=REFINEMENTS)
-    mixed = Image.fromarray(colour).quantize(palette=chosen, dither=Image.Dither.FLOYDSTEINBERG)
     flat = np.array(chosen.getpalette(), np.uint8).reshape(-1, 3)[:most]
-    return flat, np.array(mixed)
+    # Pillow looks for the nearest among 256, so those that are not there repeat the last one.
+    table = Image.new("P", (1, 1))
+    table.putpalette(np.vstack((flat, np.repeat(flat[-1:], MOST_COLOURS - len(flat), axis=0))).tobytes())
+    mixed = Image.fromarray(colour).quantize(palette=table, dither=Image.Dither.FLOYDSTEINBERG)
+    return flat, np.minimum(np.array(mixed), np.uint8(len(flat) - 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +43,8 @@ HEAD = 16
 
 # The limit is our own and checked below; Pillow's would warn from a third of it on.
 Image.MAX_IMAGE_PIXELS = None
+# What is damaged is found out and said by ourselves; Pillow would print lines of its code.
+warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
 register_heif_opener(thumbnails=False)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from facefusion.core.values import Picture
 from facefusion.media.image.details import ImageDetails
-from facefusion.media.image.formats import GIF, StillFormat
+from facefusion.media.image.formats import GIF, TIFF, StillFormat
 from facefusion.media.image.pixels import stretch
 from facefusion.vision.colour import Plane
 from facefusion.vision.picture import BgrPicture, YuvPicture
@@ -57,8 +57,8 @@ def prepare(picture: Picture, path: Path, still: StillFormat, details: ImageDeta
         codes = _over_white(codes, depth)
     if still is GIF and codes.ndim == 3 and codes.shape[2] in (2, 4):
         notices.extend(_half_transparent(path, codes))
-    if not still.grey:
-        codes = _with_colour(codes)
+    if not still.grey or (still is TIFF and depth == 16 and codes.ndim == 3 and codes.shape[2] == 2):
+        codes = _with_colour(codes)  # 16-bit grey with alpha is a TIFF that hardly a program opens
     notices.extend(metadata_notices(path, still, details, grey=codes.ndim == 2 or codes.shape[2] == 2))
     return Prepared(cast("Plane", np.ascontiguousarray(codes)), depth, tuple(notices))
 

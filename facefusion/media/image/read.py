@@ -10,7 +10,8 @@ import numpy as np
 
 from facefusion.core.values import Picture
 from facefusion.media.image.details import ImageDetails, details_of
-from facefusion.media.image.facts import bit_depth, orientation_of
+from facefusion.media.image.exif import orientation_of
+from facefusion.media.image.facts import bit_depth
 from facefusion.media.image.opening import opened
 from facefusion.media.image.pixels import deep_codes, eight_bit_codes
 from facefusion.media.source import check_file
