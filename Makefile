@@ -1,5 +1,6 @@
 # make run    sets up and swaps the demo's face; the last line printed is the result's path
 # make test   sets up and runs the tests
+# make test-long  sets up and runs the long proofs: kills at many moments, long videos
 # make check  sets up and runs the formatter, the linter, the type checker, the import contracts
 #             and the comparison of generated files with what the options say
 # make generate  writes facefusion.ini and docs/options.md anew from the declared options
@@ -11,7 +12,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check setup setup-development generate clean
+.PHONY: run test test-long check setup setup-development generate clean
 
 run: setup
 	@mkdir -p output
@@ -19,6 +20,9 @@ run: setup
 
 test: setup-development
 	@$(BIN)/python -m pytest $(ARGUMENTS)
+
+test-long: setup-development
+	@$(BIN)/python -m pytest -m slow $(ARGUMENTS)
 
 check: setup-development
 	$(BIN)/ruff format --check .

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+import random
+import signal
+import subprocess
+import sys
+import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,156 +14,13 @@ import numpy as np
 import pytest
 
 from facefusion.core.errors import ContentRefusedError, MediaError, OutputError
-from facefusion.core.stop import StopToken
-from facefusion.core.values import Face, Frame, Picture, Size
-from facefusion.media.assemble import Sound
-from facefusion.media.encoder import EncoderSettings
-from facefusion.media.encoding import Encoding
-from facefusion.media.probe import probe
-from facefusion.memory.meter import MemoryMeter
-from facefusion.observability.events import StageProgress
-from facefusion.pipeline.frames import FrameWork
-from facefusion.pipeline.outcome import Outcome
-from facefusion.pipeline.stages import StageClock
-from facefusion.pipeline.video import Trim, VideoPlan, process_video
+from facefusion.pipeline.video import Trim
 from facefusion.pipeline.window import WindowPlan
 from facefusion.pipeline.work_folder import WorkFolder
-from tests.media.clips import decode, make_clip, packets_of, planes_of, times_of
-from tests.processors.fakes import RecordingSink, oval_face
+from tests.media.clips import decode, packets_of, planes_of, times_of
+from tests.pipeline.stage import FRAMES, BrokenError, Content, Stage
 
-FRAMES = 70
-LENGTH = 16
-WHOLE = np.eye(2, 3)
-
-
-class Smoother:
-    """Paints a square in a grey level that follows the frame numbers it has seen, so its memory shows in the result.
-
-    ``trouble`` maps a frame's index to what is raised when the frame is worked on.
-    """
-
-    name = "smoother"
-
-    def __init__(self, trouble: Mapping[int, BaseException]) -> None:
-        self._trouble = trouble
-        self._seen: list[int] = []
-
-    def output_size(self, size: Size) -> Size:
-        return size
-
-    def observe(self, frame: Frame, faces: Sequence[Face]) -> float:
-        self._seen = [*self._seen[-5:], frame.index]
-        return 60 + 7 * (np.mean(self._seen) % 20) + len(self._seen)
-
-    def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
-        assert isinstance(observation, float)
-        pixels = np.full((16, 16, 3), round(observation), np.uint8)
-        picture.paste(pixels, np.ones((16, 16), np.float32), WHOLE)
-        return picture
-
-    def afresh(self) -> Smoother:
-        return Smoother(self._trouble)
-
-
-class Trap(Smoother):
-    """Raises while processing, which any thread may do at any time."""
-
-    def __init__(self, trouble: Mapping[int, BaseException]) -> None:
-        super().__init__(trouble)
-        self._index = 0
-
-    def observe(self, frame: Frame, faces: Sequence[Face]) -> float:
-        value = super().observe(frame, faces)
-        return value if frame.index not in self._trouble else -frame.index
-
-    def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
-        if isinstance(observation, int | float) and observation < 0:
-            raise self._trouble[-int(observation)]
-        return super().process(picture, faces, observation)
-
-    def afresh(self) -> Trap:
-        return Trap(self._trouble)
-
-
-class Content:
-    """Counts; refuses at the end where told to."""
-
-    def __init__(self, *, refuse: bool = False) -> None:
-        self.seen = 0
-        self._refuse = refuse
-
-    def observe(self, frame: Frame) -> None:
-        self.seen += 1
-
-    def finish(self) -> None:
-        if self._refuse:
-            raise ContentRefusedError("refused", "do not")
-
-    def state(self) -> Mapping[str, object]:
-        return {"seen": self.seen}
-
-    def restore(self, state: Mapping[str, object]) -> None:
-        seen = state["seen"]
-        assert isinstance(seen, int)
-        self.seen = seen
-
-
-class Stage:
-    """One target, one output and one work folder root; runs are made in it."""
-
-    def __init__(self, folder: Path, **clip: object) -> None:
-        self.source = folder / "in.mp4"
-        self.output = folder / "out.mp4"
-        self.root = folder / "work"
-        make_clip(self.source, **{"stamps": range(0, FRAMES * 512, 512), "audio": ("aac",), **clip})  # type: ignore[arg-type]
-        self.sink = RecordingSink()
-
-    def run(
-        self,
-        trouble: Mapping[int, BaseException] | None = None,
-        *,
-        content: Content | None = None,
-        trim: Trim = Trim(),
-        rate: Fraction | None = None,
-        window: WindowPlan = WindowPlan(window=6, workers=2, grain=2),
-        fingerprint: Mapping[str, str] = {"seed": "1"},
-        resume: bool = True,
-        halt: bool = True,
-    ) -> tuple[Outcome, WorkFolder]:
-        info = probe(self.source)
-        encoding = Encoding.plan(info, info.size, EncoderSettings(threads=2), self.output, rate)
-        plan = VideoPlan(self.output, encoding, Sound(), trim, LENGTH, window, decoder_threads=2)
-        self.sink = RecordingSink()
-        work = FrameWork(
-            [Trap(trouble or {})],
-            lambda: lambda _: (oval_face(16, 16, 6),),
-            content or Content(),
-            self.sink,
-            StageClock(),
-            halt_on_error=halt,
-        )
-        with (
-            WorkFolder.open(self.root, "0123456789abcdef", fingerprint, resume=resume) as folder,
-            MemoryMeter(1 << 40) as meter,
-        ):
-            outcome, _ = process_video(info, plan, folder, work, meter, self.sink, StopToken())
-        return outcome, folder
-
-    @property
-    def folders(self) -> list[Path]:
-        return [path for path in self.root.glob("*") if path.is_dir()]
-
-    @property
-    def digest(self) -> str:
-        return hashlib.sha256(self.output.read_bytes()).hexdigest()
-
-    @property
-    def progress(self) -> int:
-        return sum(event.amount for event in self.sink.events if isinstance(event, StageProgress))
-
-
-class Broken(Exception):
-    """What is raised on purpose."""
+REPOSITORY = Path(__file__).parents[2]
 
 
 def test_a_video_is_written_whole_and_the_work_folder_is_gone(tmp_path: Path) -> None:
@@ -188,8 +48,8 @@ def test_a_run_that_broke_goes_on_and_ends_with_the_same_bytes(tmp_path: Path, b
     stage.run()
     digest = stage.digest
     stage.output.unlink()
-    with pytest.raises(Broken):
-        stage.run({broken: Broken()})
+    with pytest.raises(BrokenError):
+        stage.run({broken: BrokenError()})
     assert not stage.output.exists()
     content = Content()
     outcome, _ = stage.run(content=content)
@@ -199,12 +59,12 @@ def test_a_run_that_broke_goes_on_and_ends_with_the_same_bytes(tmp_path: Path, b
 
 def test_only_what_is_missing_is_made_again(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
-    with pytest.raises(Broken):
-        stage.run({50: Broken()})
+    with pytest.raises(BrokenError):
+        stage.run({50: BrokenError()})
     done = {path.name: path.stat().st_mtime_ns for path in stage.root.rglob("*.mkv")}
     assert len(done) == 3
     # Were a finished segment made again, this would break again.
-    stage.run({number: Broken() for number in range(48)})
+    stage.run({number: BrokenError() for number in range(48)})
     assert stage.progress == FRAMES
 
 
@@ -215,26 +75,26 @@ def test_everything_is_there_but_the_last_step(tmp_path: Path, monkeypatch: pyte
     stage.output.unlink()
 
     def fail(*_: object) -> None:
-        raise Broken
+        raise BrokenError
 
-    with monkeypatch.context() as patch, pytest.raises(Broken):
+    with monkeypatch.context() as patch, pytest.raises(BrokenError):
         patch.setattr("facefusion.pipeline.video.assemble", fail)
         stage.run()
-    stage.run({number: Broken() for number in range(FRAMES)})
+    stage.run({number: BrokenError() for number in range(FRAMES)})
     assert stage.digest == digest
 
 
 def test_other_settings_start_afresh_and_say_so(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
-    with pytest.raises(Broken):
-        stage.run({50: Broken()})
+    with pytest.raises(BrokenError):
+        stage.run({50: BrokenError()})
     _, folder = stage.run(fingerprint={"seed": "2"})
     assert any("seed" in notice for notice in folder.notices)
     assert stage.progress == FRAMES
-    with pytest.raises(Broken):
-        stage.run({50: Broken()})
-    with pytest.raises(Broken):
-        stage.run({2: Broken()}, resume=False)
+    with pytest.raises(BrokenError):
+        stage.run({50: BrokenError()})
+    with pytest.raises(BrokenError):
+        stage.run({2: BrokenError()}, resume=False)
 
 
 def test_a_refused_target_leaves_nothing_to_go_on_from(tmp_path: Path) -> None:
@@ -269,8 +129,8 @@ def test_another_rate_drops_or_repeats_frames_and_leaves_the_sound(tmp_path: Pat
     assert outcome.frames + outcome.dropped_frames == FRAMES == stage.progress
     assert outcome.frames + outcome.repeated_frames == count
     digest = stage.digest
-    with pytest.raises(Broken):
-        stage.run({number: Broken() for number in (44, 45, 46)}, rate=rate)
+    with pytest.raises(BrokenError):
+        stage.run({number: BrokenError() for number in (44, 45, 46)}, rate=rate)
     stage.run(rate=rate)
     assert stage.digest == digest
 
@@ -293,8 +153,8 @@ def test_a_part_between_key_frames_is_cut_to_the_frame(tmp_path: Path) -> None:
     shown = [planes_of(frame)[0][40:, 40:].mean() for frame in decode(stage.output)]
     assert np.abs(np.array(shown) - [20 + 3 * number for number in range(13, 58)]).max() < 1.5
     digest = stage.digest
-    with pytest.raises(Broken):
-        stage.run({50: Broken()}, trim=Trim(13, 58))
+    with pytest.raises(BrokenError):
+        stage.run({50: BrokenError()}, trim=Trim(13, 58))
     stage.run(trim=Trim(13, 58))
     assert stage.digest == digest
 
@@ -315,10 +175,30 @@ def test_variable_rates_are_kept_over_the_cuts(tmp_path: Path) -> None:
 
 def test_two_runs_at_once_do_not_meet(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
-    with pytest.raises(Broken):
-        stage.run({50: Broken()})
+    with pytest.raises(BrokenError):
+        stage.run({50: BrokenError()})
     with WorkFolder.open(stage.root, "0123456789abcdef", {"seed": "1"}, resume=True) as held:
         assert len(held.records) == 3
         stage.run()
         assert stage.progress == FRAMES
         assert held.path.is_dir()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL on this system")
+def test_killed_at_any_moment_the_next_run_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "tests.pipeline.stage", str(tmp_path))
+    stage = Stage(tmp_path)
+    begun = time.monotonic()
+    subprocess.run(command, cwd=REPOSITORY, check=True)
+    seconds = time.monotonic() - begun
+    digest = stage.digest
+    chance = random.Random(11)
+    for _ in range(3):
+        stage.output.unlink(missing_ok=True)
+        with subprocess.Popen(command, cwd=REPOSITORY) as process:
+            time.sleep(seconds * chance.uniform(0.5, 1.0))
+            process.kill()
+        stage.run()
+        assert stage.digest == digest
+        assert stage.folders == []
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["in.mp4", "out.mp4"]

@@ -1,0 +1,173 @@
+"""A small video and a run over it, with a stand-in for a processor.
+
+Run as a program it makes one run in a folder, for tests that kill it: ``python -m tests.pipeline.stage FOLDER``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from facefusion.core.errors import ContentRefusedError
+from facefusion.core.stop import StopToken
+from facefusion.core.values import Face, Frame, Picture, Size
+from facefusion.media.assemble import Sound
+from facefusion.media.encoder import EncoderSettings
+from facefusion.media.encoding import Encoding
+from facefusion.media.probe import probe
+from facefusion.memory.meter import MemoryMeter
+from facefusion.observability.events import StageProgress
+from facefusion.pipeline.frames import FrameWork
+from facefusion.pipeline.outcome import Outcome
+from facefusion.pipeline.stages import StageClock
+from facefusion.pipeline.video import Trim, VideoPlan, process_video
+from facefusion.pipeline.window import WindowPlan
+from facefusion.pipeline.work_folder import WorkFolder
+from tests.media.clips import make_clip
+from tests.processors.fakes import RecordingSink, oval_face
+
+FRAMES = 70
+LENGTH = 16
+WHOLE = np.eye(2, 3)
+ALL_OF_IT = Trim()
+WINDOW = WindowPlan(window=6, workers=2, grain=2)
+
+
+class Smoother:
+    """Paints a square in a grey level that follows the frame numbers it has seen, so its memory shows in the result.
+
+    ``trouble`` maps a frame's index to what is raised when the frame is worked on.
+    """
+
+    name = "smoother"
+
+    def __init__(self, trouble: Mapping[int, BaseException]) -> None:
+        self._trouble = trouble
+        self._seen: list[int] = []
+
+    def output_size(self, size: Size) -> Size:
+        return size
+
+    def observe(self, frame: Frame, faces: Sequence[Face]) -> float:
+        self._seen = [*self._seen[-5:], frame.index]
+        return 60 + 7 * (np.mean(self._seen) % 20) + len(self._seen)
+
+    def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
+        assert isinstance(observation, float)
+        pixels = np.full((16, 16, 3), round(observation), np.uint8)
+        picture.paste(pixels, np.ones((16, 16), np.float32), WHOLE)
+        return picture
+
+    def afresh(self) -> Smoother:
+        return Smoother(self._trouble)
+
+
+class Trap(Smoother):
+    """Raises while processing, which any thread may do at any time."""
+
+    def __init__(self, trouble: Mapping[int, BaseException]) -> None:
+        super().__init__(trouble)
+        self._index = 0
+
+    def observe(self, frame: Frame, faces: Sequence[Face]) -> float:
+        value = super().observe(frame, faces)
+        return value if frame.index not in self._trouble else -frame.index
+
+    def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
+        if isinstance(observation, int | float) and observation < 0:
+            raise self._trouble[-int(observation)]
+        return super().process(picture, faces, observation)
+
+    def afresh(self) -> Trap:
+        return Trap(self._trouble)
+
+
+class Content:
+    """Counts; refuses at the end where told to."""
+
+    def __init__(self, *, refuse: bool = False) -> None:
+        self.seen = 0
+        self._refuse = refuse
+
+    def observe(self, frame: Frame) -> None:
+        self.seen += 1
+
+    def finish(self) -> None:
+        if self._refuse:
+            raise ContentRefusedError("refused", "do not")
+
+    def state(self) -> Mapping[str, object]:
+        return {"seen": self.seen}
+
+    def restore(self, state: Mapping[str, object]) -> None:
+        seen = state["seen"]
+        assert isinstance(seen, int)
+        self.seen = seen
+
+
+class Stage:
+    """One target, one output and one work folder root; runs are made in it."""
+
+    def __init__(self, folder: Path, **clip: object) -> None:
+        self.source = folder / "in.mp4"
+        self.output = folder / "out.mp4"
+        self.root = folder / "work"
+        if not self.source.exists():
+            make_clip(self.source, **{"stamps": range(0, FRAMES * 512, 512), "audio": ("aac",), **clip})  # type: ignore[arg-type]
+        self.sink = RecordingSink()
+
+    def run(
+        self,
+        trouble: Mapping[int, BaseException] | None = None,
+        *,
+        content: Content | None = None,
+        trim: Trim = ALL_OF_IT,
+        rate: Fraction | None = None,
+        window: WindowPlan = WINDOW,
+        fingerprint: Mapping[str, str] = {"seed": "1"},
+        resume: bool = True,
+        halt: bool = True,
+    ) -> tuple[Outcome, WorkFolder]:
+        info = probe(self.source)
+        encoding = Encoding.plan(info, info.size, EncoderSettings(threads=2), self.output, rate)
+        plan = VideoPlan(self.output, encoding, Sound(), trim, LENGTH, window, decoder_threads=2)
+        self.sink = RecordingSink()
+        work = FrameWork(
+            [Trap(trouble or {})],
+            lambda: lambda _: (oval_face(16, 16, 6),),
+            content or Content(),
+            self.sink,
+            StageClock(),
+            halt_on_error=halt,
+        )
+        with (
+            WorkFolder.open(self.root, "0123456789abcdef", fingerprint, resume=resume) as folder,
+            MemoryMeter(1 << 40) as meter,
+        ):
+            outcome, _ = process_video(info, plan, folder, work, meter, self.sink, StopToken())
+        return outcome, folder
+
+    @property
+    def folders(self) -> list[Path]:
+        return [path for path in self.root.glob("*") if path.is_dir()]
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.output.read_bytes()).hexdigest()
+
+    @property
+    def progress(self) -> int:
+        return sum(event.amount for event in self.sink.events if isinstance(event, StageProgress))
+
+
+class BrokenError(Exception):
+    """What is raised on purpose."""
+
+
+if __name__ == "__main__":
+    Stage(Path(sys.argv[1])).run()
