@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from facefusion.vision.colour import Coding, Matrix
+from facefusion.vision.dynamic_range import DynamicRange
 
 UNSPECIFIED = 2
 
@@ -17,6 +18,11 @@ MATRICES: dict[int, Matrix] = {
     9: Matrix.BT2020,
     10: Matrix.BT2020,
 }
+
+PQ, HLG = 16, 18
+"""Transfer characteristics of SMPTE ST 2084 and ARIB STD-B67."""
+
+DYNAMIC_RANGES: dict[int, DynamicRange] = {PQ: DynamicRange.PQ, HLG: DynamicRange.HLG}
 
 RGB = 0
 """The matrix of planes that are no YUV."""
@@ -61,7 +67,9 @@ class ColourDescription:
 
     def coding(self, bit_depth: int, height: int) -> Coding:
         """The coding of YUV planes, unspecified parts filled in as players do: limited range, matrix by height."""
-        return Coding(MATRICES.get(self.matrix, _usual_matrix(height)), self.range == FULL, bit_depth)
+        matrix = MATRICES.get(self.matrix, _usual_matrix(height))
+        dynamic_range = DYNAMIC_RANGES.get(self.transfer, DynamicRange.STANDARD)
+        return Coding(matrix, self.range == FULL, bit_depth, dynamic_range)
 
 
 def _usual_matrix(height: int) -> Matrix:

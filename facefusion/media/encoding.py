@@ -18,7 +18,7 @@ from av.video.stream import VideoStream
 from facefusion.core.errors import OutputError
 from facefusion.core.values import Size
 from facefusion.media.codecs import is_external
-from facefusion.media.colour import FULL, LIMITED, UNSPECIFIED, ColourDescription
+from facefusion.media.colour import FULL, LIMITED, PQ, UNSPECIFIED, ColourDescription
 from facefusion.media.container import Container, container_of
 from facefusion.media.encoder import RAW, EncoderSettings, encoder_options
 from facefusion.media.hdr_options import hdr_options
@@ -26,7 +26,7 @@ from facefusion.media.output_format import OutputFormat, choose_format, codec_of
 from facefusion.media.pixel_format import has_alpha
 from facefusion.media.probe import MediaInfo
 from facefusion.media.rendering import FrameRenderer
-from facefusion.media.tonemap import PQ, ToneMap
+from facefusion.media.tonemap import ToneMap
 
 FINEST_TICK = 1 << 31
 """Time bases with a larger denominator are not taken by every muxer."""

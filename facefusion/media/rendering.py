@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import cast
 
@@ -23,6 +24,7 @@ from facefusion.media.pixel_format import (
 )
 from facefusion.media.tonemap import ToneMap, ToneMapper
 from facefusion.vision.colour import Plane
+from facefusion.vision.dynamic_range import DynamicRange
 from facefusion.vision.picture import SIXTEEN_BIT_STEP, BgrPicture, Layout, YuvPicture
 
 
@@ -77,6 +79,7 @@ class FrameRenderer:
             return self._reordered(picture)
         layout = native_layout(working_format(self._opaque), self._colour, picture.size)
         if layout is not None:
+            layout = plain(layout)  # interleaved BGR holds the codes of its stream, whatever their range
             pixels = picture.to_bgr(as_float=picture.bit_depth > 8)
             grey = self._opaque.startswith("gray")
             return self._reordered(YuvPicture.from_bgr(pixels, layout, grey=grey))
@@ -119,6 +122,8 @@ class FrameRenderer:
     def _as_bgr(self, picture: Picture) -> VideoFrame:
         """A frame of our own in interleaved BGR, of 16 bits where the picture is deep and the result may be so."""
         codes: Plane
+        if isinstance(picture, YuvPicture):
+            picture = YuvPicture(picture.planes, plain(picture.layout))
         if isinstance(picture, BgrPicture):
             codes = picture.pixels
         elif picture.bit_depth > 8 and (self._mapper is not None or depth_of(self._opaque) > 8):
@@ -142,6 +147,11 @@ class FrameRenderer:
         scale = np.float32(peak / ((1 << alpha_depth) - 1))
         last[...] = np.rint(alpha[: self._size.height, : self._size.width] * scale)
         return frame
+
+
+def plain(layout: Layout) -> Layout:
+    """The layout under which high dynamic range is not brought to that of a display."""
+    return replace(layout, coding=replace(layout.coding, dynamic_range=DynamicRange.STANDARD))
 
 
 def _alpha_of(picture: Picture) -> Plane | None:

@@ -11,44 +11,31 @@ import itertools
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from av.filter import Graph
 from av.video.frame import VideoFrame
 
-from facefusion.media.colour import FULL, LIMITED, ColourDescription
+from facefusion.media.colour import FULL, HLG, LIMITED, PQ, ColourDescription
 from facefusion.media.hdr import HdrMetadata
 from facefusion.vision.colour import Matrix
-
-Light: TypeAlias = npt.NDArray[np.float64]
-"""... x 3 (R, G, B) in cd/m2, or the codes 0..1 of it."""
-
-PQ, HLG = 16, 18
-"""Transfer characteristics of SMPTE ST 2084 and ARIB STD-B67, as H.273 numbers them."""
+from facefusion.vision.dynamic_range import (
+    BT2020_TO_BT709,
+    DISPLAY_GAMMA,
+    GREATEST_PEAK,
+    HLG_SYSTEM_GAMMA,
+    USUAL_PEAK,
+    WHITE,
+    Light,
+    hlg_scene,
+    pq_light,
+    rolled_off,
+)
 
 TRANSFERS = {PQ: "HDR (PQ)", HLG: "HDR (HLG)"}
 
 SDR = ColourDescription(matrix=1, range=LIMITED, primaries=1, transfer=1)
 """What tone-mapped pictures are: BT.709."""
-
-WHITE = 203.0
-"""cd/m2 of a diffuse white (ITU-R BT.2408), which the result's white stands for."""
-USUAL_PEAK = 1000.0
-"""cd/m2; the brightest light of most masters, and HLG's nominal one (BT.2100)."""
-GREATEST_PEAK = 10_000.0
-"""cd/m2; the end of PQ."""
-
-HLG_SYSTEM_GAMMA = 1.2
-"""Of BT.2100 for a display of 1000 cd/m2."""
-DISPLAY_GAMMA = 2.4
-"""ITU-R BT.1886."""
-
-BT2020_TO_BT709: Light = np.array(
-    [[1.660491, -0.587641, -0.072850], [-0.124550, 1.132900, -0.008349], [-0.018151, -0.100579, 1.118730]]
-)
-"""Of linear light (ITU-R BT.2087)."""
 
 CUBE_SIDE = 65
 """Points of the table per component: one colour in a hundred is then off by 6 levels of 8 bits, with 33 by 12."""
@@ -76,7 +63,7 @@ class ToneMap:
         return cls(colour.transfer, min(max(peak, WHITE), GREATEST_PEAK))
 
     def apply(self, codes: Light) -> Light:
-        """BT.709's R'G'B' for R'G'B' of the source, both 0..1."""
+        """BT.709's R'G'B' for R'G'B' of the source, both ... x 3 and 0..1."""
         light = _hlg_light(codes) if self.transfer == HLG else pq_light(codes)
         brightest = light.max(axis=-1, keepdims=True)
         gain = rolled_off(brightest, self.peak) / np.maximum(brightest, 1e-6)
@@ -90,36 +77,9 @@ class ToneMap:
         return self.apply(np.stack((red, green, blue), axis=-1))
 
 
-def pq_light(codes: Light) -> Light:
-    """cd/m2 of PQ codes 0..1 (SMPTE ST 2084)."""
-    root = np.clip(codes, 0.0, 1.0) ** (1 / 78.84375)
-    linear = np.maximum(root - 0.8359375, 0.0) / (18.8515625 - 18.6875 * root)
-    return np.asarray(GREATEST_PEAK * linear ** (1 / 0.1593017578125))
-
-
-def pq_code(light: Light) -> Light:
-    """PQ codes of cd/m2 (SMPTE ST 2084)."""
-    power = (np.clip(light, 0.0, None) / GREATEST_PEAK) ** 0.1593017578125
-    return np.asarray(((0.8359375 + 18.8515625 * power) / (1.0 + 18.6875 * power)) ** 78.84375)
-
-
-def rolled_off(light: Light, peak: float) -> Light:
-    """cd/m2 up to ``peak`` brought below :data:`WHITE` by a spline in PQ; what lies below its knee stays."""
-    end, target = (float(pq_code(np.array(value))) for value in (peak, WHITE))
-    greatest = target / end
-    knee = 1.5 * greatest - 0.5
-    code = np.minimum(pq_code(light) / end, 1.0)
-    if greatest >= 1.0:
-        return pq_light(code * end)
-    t = np.clip((code - knee) / (1.0 - knee), 0.0, 1.0)
-    spline = (2 * t**3 - 3 * t**2 + 1) * knee + (t**3 - 2 * t**2 + t) * (1.0 - knee) + (-2 * t**3 + 3 * t**2) * greatest
-    return pq_light(np.where(code < knee, code, spline) * end)
-
-
 def _hlg_light(codes: Light) -> Light:
     """cd/m2 on a display of 1000 cd/m2: inverse OETF and OOTF of BT.2100, table 5."""
-    a, b, c = 0.17883277, 0.28466892, 0.55991073
-    scene = np.where(codes <= 0.5, codes**2 / 3.0, (np.exp((codes - c) / a) + b) / 12.0)
+    scene = hlg_scene(codes)
     red, blue = Matrix.BT2020.value
     luminance = scene @ np.array([red, 1.0 - red - blue, blue])
     return np.asarray(USUAL_PEAK * scene * luminance[..., None] ** (HLG_SYSTEM_GAMMA - 1.0))

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.core.values import Pixels
+from facefusion.vision.dynamic_range import DynamicRange, from_display, to_display
 
 Plane: TypeAlias = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
 """Height x width (x 3 where the components are interleaved) of codes; ``uint8`` up to 8 bits, else ``uint16``."""
@@ -41,6 +42,8 @@ class Coding:
     full_range: bool
     bit_depth: int
     """Bits per component, 8 to 16."""
+    dynamic_range: DynamicRange = DynamicRange.STANDARD
+    """Above the standard one, BGR is what :mod:`facefusion.vision.dynamic_range` makes of the codes."""
 
     @property
     def peak(self) -> int:
@@ -95,6 +98,13 @@ def planes_to_bgr(planes: Sequence[Plane], coding: Coding, *, as_float: bool = F
         as_float: keep fractions of a level (``float32``); else the nearest level. The 8-bit to 8-bit case is done in
             OpenCV's fixed point and may be off by one level in a few percent of the samples.
     """
+    if coding.dynamic_range is not DynamicRange.STANDARD:
+        levels = cast("npt.NDArray[np.float32]", _decoded(planes, coding, as_float=True))
+        return as_pixels(to_display(levels, coding.dynamic_range), as_float=as_float)
+    return _decoded(planes, coding, as_float=as_float)
+
+
+def _decoded(planes: Sequence[Plane], coding: Coding, *, as_float: bool) -> Pixels:
     table = decoding_map(coding)
     if len(planes) == 1:
         gain, black = float(table[0, 0]), float(encoding_map(coding)[0, 3])
@@ -116,6 +126,8 @@ def _grey_to_bgr(plane: Plane, gain: float, offset: float, *, as_float: bool) ->
 
 def bgr_to_planes(pixels: Pixels, coding: Coding, *, grey: bool = False) -> tuple[Plane, ...]:
     """Turn BGR into planes Y, U and V of the same size; into Y alone for ``grey``."""
+    if coding.dynamic_range is not DynamicRange.STANDARD:
+        pixels = from_display(pixels.astype(np.float32), coding.dynamic_range)
     table = encoding_map(coding)[: 1 if grey else 3]
     if pixels.dtype == np.uint8 and coding.bit_depth == 8:
         codes = cv2.transform(pixels, table)
