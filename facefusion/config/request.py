@@ -92,7 +92,7 @@ def _check_folder(output: Path) -> None:
         raise OutputError(
             f"output {output}: the folder {folder} {problem}", "Create it first, or choose another --output-path."
         )
-    check_writable(folder, "Change its permissions, or choose another --output-path.")
+    check_writable(folder, "Choose another --output-path, or change its permissions.")
     if output.exists() and not output.is_file():
         raise OutputError(f"output {output} is there and is no file", "Choose another --output-path.")
 

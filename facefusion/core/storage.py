@@ -23,7 +23,7 @@ _REASONS = {
     errno.EEXIST: "a file of that name is there",
     errno.ENOTDIR: "a part of the path is no folder",
     errno.ENOENT: "the folder is not there",
-    errno.EIO: "the disk fails",
+    errno.EIO: "the disk reports an error",
     errno.ENAMETOOLONG: "the name is too long",
 }
 
@@ -39,6 +39,11 @@ def in_units(count: int) -> str:
             break
         value, unit = value / 1000, larger
     return f"{value:.1f} {unit}" if value < 10 and unit != UNITS[0] else f"{value:.0f} {unit}"
+
+
+def is_of_the_disk(error: OSError) -> bool:
+    """Whether the place is at fault, not what was to be written."""
+    return error.errno in FULL or error.errno in _REASONS
 
 
 def refusal(error: OSError, path: Path, remedy: str) -> FaceFusionError:

@@ -6,6 +6,7 @@ import errno
 from pathlib import Path
 
 from facefusion.core.errors import FaceFusionError, OutputError, ResourceError
+from facefusion.core.storage import is_of_the_disk, refusal
 
 
 def explained(error: Exception, path: Path, encoder: str) -> FaceFusionError:
@@ -16,10 +17,9 @@ def explained(error: Exception, path: Path, encoder: str) -> FaceFusionError:
         path: what was written to.
         encoder: what was written with.
     """
-    number = getattr(error, "errno", None)
-    if number in (errno.ENOSPC, errno.EDQUOT):
-        return ResourceError(f"{path}: the disk is full", "Free some space, or choose another folder.")
-    if number == errno.ENOMEM:
+    if isinstance(error, OSError) and is_of_the_disk(error):
+        return refusal(error, path, "Choose another folder.")
+    if getattr(error, "errno", None) == errno.ENOMEM:
         return ResourceError(
             f"{path}: there is no memory left for {encoder}", "Raise --system-memory-limit, or close other programs."
         )

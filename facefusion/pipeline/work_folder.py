@@ -64,7 +64,8 @@ class WorkFolder:
         self.notices: list[str] = []
         """What became of an earlier run."""
         self._lock = lock
-        self._worth_keeping = bool(records)
+        self.kept = len(records)
+        """How many finished segments the next run would find: those of earlier runs and those recorded since."""
 
     @classmethod
     def open(cls, root: Path, address: str, fingerprint: Mapping[str, str], *, resume: bool) -> Self:
@@ -143,10 +144,17 @@ class WorkFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._worth_keeping:
+        if self.kept:
             self._lock.release()
         else:
             self.discard()
+
+    @property
+    def promise(self) -> str | None:
+        """What to tell the user where the run does not come to its end; none where nothing is kept."""
+        if not self.kept:
+            return None
+        return f"The same command goes on after {_segments(self.kept)}, kept in {self.path}."
 
     def segment_path(self, number: int) -> Path:
         """Where the file of a segment belongs."""
@@ -174,11 +182,11 @@ class WorkFolder:
             write_whole(path, json.dumps(record).encode())
         except OSError as error:
             raise refusal(error, path, REMEDY) from error
-        self._worth_keeping = True
+        self.kept = number + 1
 
     def discard(self) -> None:
         """Remove the folder: the run is done, or nothing in it is worth going on from. Harmless a second time."""
-        self._worth_keeping = False
+        self.kept = 0
         with contextlib.suppress(OSError, ResourceError), alone(self.path.parent):
             LeftFolder(self.path, self._lock).remove()
         self._lock.release()

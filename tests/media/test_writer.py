@@ -335,9 +335,10 @@ def test_a_part_that_ends_before_the_sound_begins_is_whole(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("number", "kind", "message"),
     [
-        (errno.ENOSPC, ResourceError, "out.mp4: the disk is full. Free some space"),
+        (errno.ENOSPC, ResourceError, "out.mp4 cannot be written: the disk is full. Free some space"),
         (errno.ENOMEM, ResourceError, "out.mp4: there is no memory left for libx264. Raise --system-memory-limit"),
-        (errno.EIO, OutputError, r"out.mp4 cannot be written with libx264 \(Input/output error\)"),
+        (errno.EIO, OutputError, "out.mp4 cannot be written: the disk reports an error. Choose another folder"),
+        (errno.EINVAL, OutputError, r"out.mp4 cannot be written with libx264 \(Invalid argument\)"),
     ],
 )
 def test_what_ffmpeg_says_is_put_in_words(tmp_path, number, kind, message):

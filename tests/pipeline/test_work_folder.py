@@ -80,6 +80,19 @@ def test_the_next_run_goes_on(root):
         assert len(folder.records) == 4
 
 
+def test_what_is_kept_is_told(root):
+    with open_folder(root) as folder:
+        assert folder.promise is None
+        record(folder, 0)
+        record(folder, 1)
+    with open_folder(root) as folder:
+        assert folder.promise == f"The same command goes on after 2 finished segments, kept in {folder.path}."
+        record(folder, 2)
+        assert folder.kept == 3
+        folder.discard()
+        assert folder.promise is None
+
+
 def test_a_segment_without_frames_needs_no_file(root):
     with open_folder(root) as folder:
         folder.record(0, None, {"number": 0})
