@@ -178,3 +178,17 @@ def test_further_pictures_of_a_file_are_said(tmp_path):
     frames[0].save(tmp_path / "a.tiff", save_all=True, append_images=frames[1:])
     facts = image_facts(tmp_path / "a.tiff")
     assert facts is not None and facts.notices == ("a.tiff has several pages; the first is used.",)
+
+
+def test_caption_and_rights_of_agencies_stay_in_a_jpeg(tmp_path):
+    iptc = b"\x1c\x02\x74\x00\x09(c) Them."
+    body = b"Photoshop 3.0\0" + b"8BIM\x04\x04\0\0" + struct.pack(">I", len(iptc)) + iptc + b"\0" * (len(iptc) % 2)
+    segment = b"\xff\xed" + struct.pack(">H", 2 + len(body)) + body
+    Image.fromarray(smooth()).save(tmp_path / "a.jpg", extra=segment)
+    picture, details = read_image_with_details(tmp_path / "a.jpg")
+    assert details.iptc == iptc
+    assert write_image(picture, tmp_path / "b.jpg", quality=90, details=details) == ()
+    assert read_image_with_details(tmp_path / "b.jpg")[1].iptc == iptc
+    assert write_image(picture, tmp_path / "b.png", quality=90, details=details) == (
+        "b.png does not keep what the source holds beside its pixels: IPTC data.",
+    )

@@ -53,6 +53,8 @@ SUBSAMPLINGS = {444: 0, 422: 1, 420: 2}
 """Chroma of a HEIF file as Pillow numbers it for JPEG."""
 IPTC_RESOURCE = 0x0404
 """Photoshop's number of the IPTC block."""
+LONGEST_SEGMENT = 65000
+"""Bytes that fit into one segment of a JPEG, less some room for its head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class ImageDetails:
     """Chroma of the source as Pillow numbers it for JPEG (0: 4:4:4, 1: 4:2:2, 2: 4:2:0)."""
     comment: bytes = b""
     """Of a JPEG."""
+    iptc: bytes = b""
+    """Caption and rights as agencies write them; of a JPEG."""
     texts: tuple[tuple[str, str], ...] = ()
     """Keywords and texts of a PNG."""
     left_out: tuple[str, ...] = ()
@@ -119,6 +123,7 @@ def details_of(path: Path, image: Image.Image, *, bit_depth: int, grey: bool) ->
         grey=grey,
         subsampling=_subsampling(path, image),
         comment=bytes(image.info.get("comment") or b"") if image.format in ("JPEG", "MPO") else b"",
+        iptc=_iptc(image),
         texts=_texts(image),
         left_out=tuple(left_out),
     )
@@ -182,6 +187,11 @@ def _subsampling(path: Path, image: Image.Image) -> int | None:
     return None
 
 
+def _iptc(image: Image.Image) -> bytes:
+    resources = image.info.get("photoshop")
+    return bytes(resources.get(IPTC_RESOURCE) or b"") if isinstance(resources, dict) else b""
+
+
 def _texts(image: Image.Image) -> tuple[tuple[str, str], ...]:
     if image.format != "PNG":
         return ()
@@ -201,6 +211,3 @@ def _left_out(image: Image.Image) -> Iterator[str]:
             yield "auxiliary pictures (a gain map, say)"
         if image.info.get("depth_images"):
             yield "a depth map"
-    resources = image.info.get("photoshop")
-    if isinstance(resources, dict) and resources.get(IPTC_RESOURCE):
-        yield "IPTC data"

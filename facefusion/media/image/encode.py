@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -13,7 +14,7 @@ from PIL import Image, PngImagePlugin
 from facefusion.core.values import Size
 from facefusion.media.image.avif import encode_avif
 from facefusion.media.image.colour_codes import png_chunk
-from facefusion.media.image.details import PNG_XMP, ImageDetails
+from facefusion.media.image.details import IPTC_RESOURCE, LONGEST_SEGMENT, PNG_XMP, ImageDetails
 from facefusion.media.image.formats import AVIF, BMP, GIF, HEIF, JPEG, PNG, TIFF, WEBP, StillFormat
 from facefusion.media.image.gif_palette import to_palette
 from facefusion.media.image.png import chunks, encode_png
@@ -54,8 +55,17 @@ def _jpeg(prepared: Prepared, quality: int, details: ImageDetails) -> bytes:
     options = metadata(prepared.codes, details) | _dpi(details)
     if details.comment:
         options["comment"] = details.comment
+    if details.iptc and len(details.iptc) <= LONGEST_SEGMENT:
+        options["extra"] = _photoshop_segment(details.iptc)
     chroma = _chroma(quality, details)
     return _saved(prepared.codes, JPEG.name, quality=max(quality, 1), subsampling=chroma, **options)
+
+
+def _photoshop_segment(iptc: bytes) -> bytes:
+    """The segment of a JPEG that holds Photoshop's resources, with the one of IPTC in it."""
+    resource = b"8BIM" + struct.pack(">HHI", IPTC_RESOURCE, 0, len(iptc)) + iptc + b"\0" * (len(iptc) % 2)
+    body = b"Photoshop 3.0\0" + resource
+    return b"\xff\xed" + struct.pack(">H", 2 + len(body)) + body
 
 
 def _webp(prepared: Prepared, quality: int, details: ImageDetails) -> bytes:

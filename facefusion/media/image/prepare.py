@@ -11,8 +11,8 @@ import cv2
 import numpy as np
 
 from facefusion.core.values import Picture
-from facefusion.media.image.details import ImageDetails
-from facefusion.media.image.formats import GIF, TIFF, StillFormat
+from facefusion.media.image.details import LONGEST_SEGMENT, ImageDetails
+from facefusion.media.image.formats import GIF, JPEG, PNG, TIFF, StillFormat
 from facefusion.media.image.pixels import stretch
 from facefusion.vision.colour import Plane
 from facefusion.vision.picture import BgrPicture, YuvPicture
@@ -128,9 +128,11 @@ def metadata_notices(path: Path, still: StillFormat, details: ImageDetails, *, g
         missing.append("EXIF data")
     if details.xmp and not still.metadata:
         missing.append("XMP data")
-    if details.comment and still.name != "JPEG":
+    if details.comment and still is not JPEG:
         missing.append("the comment")
-    if details.texts and still.name != "PNG":
+    if details.iptc and (still is not JPEG or len(details.iptc) > LONGEST_SEGMENT):
+        missing.append("IPTC data")
+    if details.texts and still is not PNG:
         missing.append("texts")
     for part in missing:
         yield f"{path.name} does not keep what the source holds beside its pixels: {part}."
