@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import cast
 
+from av.codec.context import CodecContext
 from av.container import InputContainer
 from av.stream import Disposition, Stream
 from av.video.stream import VideoStream
@@ -22,6 +24,9 @@ from facefusion.media.pixel_format import depth_of
 from facefusion.media.source import check_file, main_video_stream, open_source
 
 UNKNOWN_COLOUR = ColourDescription()
+
+SRGB = ColourDescription(RGB, FULL, 1, 13)
+"""What animated images are in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,8 @@ class MediaInfo:
     stream: int = 0
     """Index of the video stream in the file."""
     tracks: tuple[Track, ...] = ()
+    animation: AnimationFacts | None = None
+    """Of an animated image, which is read by :class:`facefusion.media.animation.AnimationReader`."""
     notices: tuple[str, ...] = ()
     """What the user should know about how the file is read."""
 
@@ -90,6 +97,9 @@ def probe(path: Path) -> MediaInfo:
         MediaError: missing, a folder, empty, no media, or sound alone.
     """
     check_file(path)
+    moving = animation_facts(path)
+    if moving is not None:
+        return _animation_info(path, moving)
     facts = image_facts(path)
     if facts is not None:
         return MediaInfo(
@@ -107,6 +117,27 @@ def probe(path: Path) -> MediaInfo:
     with open_source(path) as container:
         stream = main_video_stream(container, path)
         return _video_info(path, container, stream, look_at_opening(container, stream, path))
+
+
+def _animation_info(path: Path, facts: AnimationFacts) -> MediaInfo:
+    return MediaInfo(
+        path=path,
+        kind=MediaKind.VIDEO,
+        container=facts.format,
+        size=facts.size,
+        coded_size=facts.size,
+        orientation=Orientation(),
+        pixel_format="bgra" if facts.alpha else "bgr24",
+        bit_depth=8,
+        colour=SRGB,
+        alpha=facts.alpha,
+        frame_rate=facts.frames / facts.duration,
+        frame_count=facts.frames,
+        duration=facts.duration,
+        tells_duration=True,
+        time_base=Fraction(1, math.lcm(*(duration.denominator for duration in facts.durations))),
+        animation=facts,
+    )
 
 
 def _video_info(path: Path, container: InputContainer, stream: VideoStream, opening: Opening) -> MediaInfo:
@@ -153,7 +184,8 @@ def _frame_count(promised: int, duration: Fraction, rate: Fraction) -> int | Non
 
 def _track(stream: Stream) -> Track:
     kind = "cover" if stream.type == "video" and stream.disposition & Disposition.attached_pic else stream.type
-    codec = "" if stream.type in ("attachment", "data", "unknown") else stream.codec_context.name
+    context = cast("CodecContext | None", stream.codec_context)  # none of attachments, and of codecs without decoder
+    codec = "" if context is None or stream.type in ("data", "unknown") else context.name
     return Track(stream.index, kind, codec, stream.language)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from typing import TypeAlias
 
 import av
 from av.container import OutputContainer
@@ -67,6 +68,7 @@ class SubtitleConverter:
         self._decoder = decoder
         self._source = source
         self._span = Span()
+        self._screen = _Screen(shares=codec == "mov_text")
         self._damaged = 0
 
     @property
@@ -90,18 +92,56 @@ class SubtitleConverter:
         except (av.FFmpegError, UnicodeDecodeError):
             self._damaged += 1
             return
-        event = _one_event([cue.ass for cue in cues or () if isinstance(cue, AssSubtitle)])
-        if not event:
-            return
-        begin, over = (round(time / MILLISECOND) for time in left)
-        encoded = self._encoder.encode_subtitle(SubtitleSet.create(event, 0, max(over - begin, 1), begin))
-        encoded.time_base = MILLISECOND
-        encoded.stream = self.stream
-        yield encoded
+        events = [cue.ass for cue in cues or () if isinstance(cue, AssSubtitle)]
+        if _one_event(events):
+            begin, over = (round(time / MILLISECOND) for time in left)
+            yield from self._encode(self._screen.show(begin, max(over, begin + 1), events))
 
     def finish(self) -> Iterator[Packet[Stream]]:
-        """The packets that are still held: none."""
-        return iter(())
+        """The cues that are still shown."""
+        return self._encode(self._screen.clear())
+
+    def _encode(self, shown: Iterable[_Shown]) -> Iterator[Packet[Stream]]:
+        for begin, over, events in shown:
+            text = SubtitleSet.create(_one_event(events), 0, over - begin, begin)
+            encoded = self._encoder.encode_subtitle(text)
+            encoded.time_base = MILLISECOND
+            encoded.stream = self.stream
+            yield encoded
+
+
+_Shown: TypeAlias = tuple[int, int, list[bytes]]
+"""From when to when, and what."""
+
+
+class _Screen:
+    """What is shown at a time; for a container that shows one cue at a time, cues that overlap share one."""
+
+    def __init__(self, *, shares: bool) -> None:
+        self._shares = shares
+        self._shown: list[tuple[int, list[bytes]]] = []
+        """When each cue is over, and its events."""
+        self._now = 0
+
+    def show(self, begin: int, over: int, events: list[bytes]) -> Iterator[_Shown]:
+        """Add a cue, no earlier than the one before; what is settled by that."""
+        if not self._shares:
+            yield begin, over, events
+            return
+        yield from self._until(begin)
+        self._shown.append((over, events))
+        self._now = begin
+
+    def clear(self) -> Iterator[_Shown]:
+        """What is left."""
+        yield from self._until(max((over for over, _ in self._shown), default=0))
+
+    def _until(self, time: int) -> Iterator[_Shown]:
+        while self._shown and self._now < time:
+            over = min(time, *(over for over, _ in self._shown))
+            yield self._now, over, [event for _, events in self._shown for event in events]
+            self._now = over
+            self._shown = [cue for cue in self._shown if cue[0] > over]
 
 
 def _one_event(events: list[bytes]) -> bytes:

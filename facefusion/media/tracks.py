@@ -191,6 +191,8 @@ class TrackCopier:
     def _add(self, track: Track) -> bool:
         """Whether the track is in the output, or is left out on purpose."""
         source = self._source.streams[track.index]
+        if track.kind in ("audio", "subtitle") and not track.codec:
+            return False  # nothing is known of it
         if isinstance(source, AudioStream):
             if not self._sound.volume or self._replacement is not None:
                 return True

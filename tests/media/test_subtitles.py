@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
+from typing import Any
 
 import av
 import pytest
 from av.subtitles.subtitle import SubtitleSet
+from hypothesis import given
+from hypothesis import strategies as st
 
-from facefusion.media.subtitles import _one_event
+from facefusion.media.subtitles import _one_event, _Screen
 from tests.media.odd_tracks import make_noisy_clip, take_along
 
 ASS_HEADER = b"""[Script Info]
@@ -126,6 +130,36 @@ def test_a_cue_from_long_before_the_cut_is_found(tmp_path):
     make_titled_clip(tmp_path / "a.mkv", "subrip", [(1000, 11_500, "Long"), (12_000, 12_500, "Late")], seconds=13)
     take_along(tmp_path / "a.mkv", tmp_path / "b.mkv", start=Fraction(11), end=Fraction(12))
     assert cues_of(tmp_path / "b.mkv")[1] == [(0, 500, "Long")]
+
+
+def test_cues_that_overlap_share_the_screen_of_mp4(tmp_path):
+    cues = [(500, 2500, "Lower"), (1000, 2000, "Upper"), (2200, 3000, "Later"), (3200, 3400, "Alone")]
+    make_titled_clip(tmp_path / "a.mkv", "subrip", cues)
+    take_along(tmp_path / "a.mkv", tmp_path / "b.mp4")
+    assert cues_of(tmp_path / "b.mp4")[1] == [
+        (500, 1000, "Lower"),
+        (1000, 2000, "Lower\nUpper"),
+        (2000, 2200, "Lower"),
+        (2200, 2500, "Lower\nLater"),
+        (2500, 3000, "Later"),
+        (3200, 3400, "Alone"),
+    ]
+    take_along(tmp_path / "a.mkv", tmp_path / "b.webm")
+    assert cues_of(tmp_path / "b.webm")[1] == cues
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(1, 30)), max_size=8).map(sorted))
+def test_at_every_moment_the_cues_of_that_moment_are_shown(cues):
+    screen = _Screen(shares=True)
+    shown: list[Any] = []
+    for number, (begin, length) in enumerate(cues):
+        shown += screen.show(begin, begin + length, [b"%d" % number])
+    shown += screen.clear()
+    assert all(begin < over for begin, over, _ in shown)
+    assert all(earlier[1] <= later[0] for earlier, later in itertools.pairwise(shown))
+    for moment in range(80):
+        wanted = [b"%d" % number for number, (begin, length) in enumerate(cues) if begin <= moment < begin + length]
+        assert [event for begin, over, events in shown if begin <= moment < over for event in events] == wanted
 
 
 def test_where_no_text_fits_it_is_named(tmp_path):

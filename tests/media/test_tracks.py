@@ -377,3 +377,16 @@ def test_a_part_without_sound_is_said(tmp_path):
     make_noisy_clip(tmp_path / "a.mp4", delay=Fraction(2), sound_seconds=1.5)
     notices = take_along(tmp_path / "a.mp4", tmp_path / "b.mp4", end=Fraction(1))
     assert notices == ["Track 1 holds nothing in this part of the source."]
+
+
+@pytest.mark.parametrize("suffix", [".mkv", ".mp4"])
+def test_sound_of_an_unknown_codec_is_left_out_by_name(tmp_path, suffix):
+    """As phones write beside sound that all players know."""
+    make_noisy_clip(tmp_path / "a.mkv", ("aac", "aac"))
+    written = (tmp_path / "a.mkv").read_bytes()
+    (tmp_path / "b.mkv").write_bytes(written.replace(b"A_AAC", b"A_ZZZ", 1))
+    notices = take_along(tmp_path / "b.mkv", tmp_path / f"c{suffix}")
+    assert notices == ["The output's container cannot hold the audio track 1 of b.mkv; it is left out."]
+    late, alike = lag(heard(tmp_path / f"c{suffix}")[0], heard(tmp_path / "a.mkv", 1)[0], 20_000)
+    assert abs(late) <= 24
+    assert alike > 0.99
