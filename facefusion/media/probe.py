@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +16,8 @@ from av.video.stream import VideoStream
 
 from facefusion.core.formats import MediaKind
 from facefusion.core.values import Size
-from facefusion.media.colour import ColourDescription
+from facefusion.media.animation.facts import AnimationFacts, animation_facts
+from facefusion.media.colour import FULL, RGB, ColourDescription
 from facefusion.media.hdr import HdrMetadata, hdr_metadata
 from facefusion.media.image import image_facts
 from facefusion.media.opening import Opening, look_at_opening, picture_length
