@@ -16,17 +16,22 @@ from av.container import OutputContainer
 from av.video.stream import VideoStream
 
 from facefusion.core.errors import OutputError
+from facefusion.core.formats import is_moving_image
+from facefusion.core.report import NotKept
 from facefusion.core.values import Size
 from facefusion.media.codecs import is_external
 from facefusion.media.colour import FULL, LIMITED, PQ, UNSPECIFIED, ColourDescription
 from facefusion.media.container import Container, container_of
 from facefusion.media.encoder import RAW, EncoderSettings, encoder_options
 from facefusion.media.hdr_options import hdr_options
-from facefusion.media.output_format import OutputFormat, choose_format, codec_of
+from facefusion.media.output_format import OutputFormat, choose_format, codec_of, lossless_format
 from facefusion.media.pixel_format import has_alpha
 from facefusion.media.probe import MediaInfo
 from facefusion.media.rendering import FrameRenderer
 from facefusion.media.tonemap import ToneMap
+
+LOSSLESS = "ffv1"
+"""What keeps frames until they are drawn into an animated image."""
 
 FINEST_TICK = 1 << 31
 """Time bases with a larger denominator are not taken by every muxer."""
@@ -90,6 +95,8 @@ class Encoding:
         Raises:
             OutputError: the container or the encoder cannot hold such pictures.
         """
+        if is_moving_image(path):
+            return cls._for_animation(source, size, settings, frame_rate)
         container = container_of(path)
         encoder = container.encoder_for(settings.encoder)
         notices = []
@@ -117,6 +124,31 @@ class Encoding:
             sample_aspect=source.sample_aspect,
             codec_tag=CODEC_TAGS.get((codec_of(encoder), container.muxer)),
             notices=tuple(notices),
+        )
+
+    @classmethod
+    def _for_animation(
+        cls, source: MediaInfo, size: Size, settings: EncoderSettings, frame_rate: Fraction | None
+    ) -> Self:
+        """Without loss: the frames wait to be drawn into an animated image."""
+        form = lossless_format(source, size)
+        return cls(
+            encoder=LOSSLESS,
+            options=(),
+            threads=settings.threads,
+            pixel_format=form.name,
+            size=size,
+            source_size=size,
+            time_base=source.time_base if frame_rate is None else _tick(source, frame_rate),
+            frame_rate=frame_rate or source.frame_rate,
+            constant_rate=frame_rate is not None,
+            colour=form.colour,
+            source_colour=source.colour,
+            tone_map=form.tone_map,
+            external=False,
+            sample_aspect=Fraction(1),
+            codec_tag=None,
+            notices=form.notices,
         )
 
     @property
@@ -192,7 +224,9 @@ def _with_picture_options(
         lost += ["HDR10's mastering display and light levels"] if told is None else []
         options = options if told is None else told
     if lost:
-        notices.append(f"{encoder} cannot be told these data of {source.path.name}, so not kept: {', '.join(lost)}.")
+        notices.append(
+            NotKept(f"{encoder} cannot be told these data of {source.path.name}, so not kept: {', '.join(lost)}.")
+        )
     return options
 
 
@@ -222,7 +256,11 @@ def _time_base(source: MediaInfo, container: Container, frame_rate: Fraction | N
     step = 1 / (frame_rate or source.frame_rate)
     if container.constant_rate:
         return step
-    if frame_rate is None:
-        return source.time_base
+    return source.time_base if frame_rate is None else _tick(source, frame_rate)
+
+
+def _tick(source: MediaInfo, frame_rate: Fraction) -> Fraction:
+    """What divides the time of each frame at a constant rate from the source's start on."""
+    step = 1 / frame_rate
     tick = Fraction(1, math.lcm(source.start_time.denominator, step.denominator))
     return tick if tick.denominator <= FINEST_TICK else step

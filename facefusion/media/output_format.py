@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import av
 
 from facefusion.core.errors import OptionError
+from facefusion.core.report import NotKept
 from facefusion.core.values import Size
 from facefusion.media.codecs import offered_formats
 from facefusion.media.colour import FULL, RGB, ColourDescription
@@ -30,6 +31,9 @@ WITH_ALPHA = "yuva420p"
 """The one format with an alpha channel that players of WebM show."""
 ALPHA_ENCODERS = ("libvpx-vp9",)
 ALPHA_MUXERS = ("webm", "matroska")
+
+PACKED, PACKED_ALPHA = "bgr0", "bgra"
+"""RGB of 8 bits as FFV1 takes it."""
 
 RAW_FORMATS = {"avi": ("yuv420p",), "mov": ("rgb24",)}
 """What containers hold of raw video, by muxer."""
@@ -93,8 +97,10 @@ def choose_format(source: MediaInfo, size: Size, wish: str, encoder: str, contai
         name = _named(wish, encoder, offered)
     if source.alpha and not has_alpha(name):
         notices.append(
-            f"The alpha channel of {source.path.name} is not kept: pictures are laid over black. VP9 in .webm or .mkv "
-            "keeps it."
+            NotKept(
+                f"The alpha channel of {source.path.name} is not kept: pictures are laid over black. VP9 in .webm or "
+                ".mkv keeps it."
+            )
         )
     tone_map = ToneMap.of(source.colour, source.hdr) if depth_of(name) < HDR_DEPTH else None
     if tone_map is not None:
@@ -112,6 +118,29 @@ def choose_format(source: MediaInfo, size: Size, wish: str, encoder: str, contai
         colour = colour.as_rgb()
     location = _chroma_location(source, name) if tone_map is None else None
     return OutputFormat(name, colour, location, tone_map, tuple(notices))
+
+
+def lossless_format(source: MediaInfo, size: Size) -> OutputFormat:
+    """The format of pictures that wait to become frames of an animated image, which are in RGB of 8 bits.
+
+    Args:
+        source: the video or animated image that they come from.
+        size: of the pictures that will come.
+    """
+    tone_map = ToneMap.of(source.colour, source.hdr)
+    notices = []
+    if tone_map is not None:
+        notices.append(
+            f"{TRANSFERS[tone_map.transfer]} of {source.path.name} is tone-mapped to BT.709 of standard range, since "
+            "animated images have too few bits for it."
+        )
+    layout = _shown_layout(source)
+    colour = SDR if tone_map is not None else _yuv_colour(source, size)
+    if source.alpha or layout is None:
+        return OutputFormat(PACKED_ALPHA if source.alpha else PACKED, colour.as_rgb(), None, tone_map, tuple(notices))
+    eight_bits = replace(layout, coding=replace(layout.coding, bit_depth=8))
+    name = planar_name(eight_bits, grey=opaque(source.pixel_format).startswith("gray"))
+    return OutputFormat("yuv420p" if tone_map is not None else name, colour, None, tone_map, tuple(notices))
 
 
 def codec_of(encoder: str) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import av
 
 from facefusion.core.errors import ResourceError
-from facefusion.core.storage import in_units, refusal
+from facefusion.core.storage import in_units, refusal, size_of
 from facefusion.media.encoding import Encoding
 
 BITS_PER_PIXEL = ((0.0, 0.001), (0.1, 0.0016), (0.4, 0.0057), (0.6, 0.02), (0.8, 0.045), (0.9, 0.118), (1.0, 0.417))
@@ -52,7 +52,7 @@ def check_space(work: Path, output: Path, needed: int) -> str | None:
     """Make sure that the disks can hold the segments and the result made of them.
 
     Args:
-        work: folder of the segments; on the same file system as the result it holds both.
+        work: folder of the segments, of which some may be there; on the file system of the result it holds both.
         output: the result; it is written beside the one that it replaces.
         needed: from :func:`needed_bytes`.
 
@@ -64,9 +64,10 @@ def check_space(work: Path, output: Path, needed: int) -> str | None:
         OutputError: a folder cannot be looked at.
     """
     target = output.resolve().parent
+    missing = max(needed - size_of(work), 0)
     if _device(work) == _device(target):
-        return _check(work, "the segments and the result", 2 * needed)
-    warnings = (_check(work, "the segments", needed), _check(target, "the result", needed))
+        return _check(work, "the segments and the result", missing + needed)
+    warnings = (_check(work, "the segments", missing), _check(target, "the result", needed))
     return next((warning for warning in warnings if warning), None)
 
 

@@ -9,6 +9,7 @@ import av
 from av.container import InputContainer
 from av.stream import Disposition, Stream
 
+from facefusion.core.report import NotKept
 from facefusion.media.source import open_source
 
 FILE_TAGS = frozenset(("major_brand", "minor_version", "compatible_brands", "encoder", "software", "duration"))
@@ -79,19 +80,19 @@ def lost_descriptions(source: Path, written: Path, tracks: Mapping[int, int], *,
     """
     with open_source(source) as old, av.open(str(written), metadata_errors="replace") as new:
         if chapters and len(new.chapters()) != chapters:
-            yield f"The output's container cannot hold the {chapters} chapters of {source.name}."
+            yield NotKept(f"The output's container cannot hold the {chapters} chapters of {source.name}.")
         kept = {key.lower() for key in new.metadata}
         lost = sorted(key for key, value in file_tags(old.metadata).items() if value and key.lower() not in kept)
         if lost:
-            yield f"The output's container cannot hold these tags of {source.name}: {', '.join(lost)}."
+            yield NotKept(f"The output's container cannot hold these tags of {source.name}: {', '.join(lost)}.")
         for before, after in sorted(tracks.items()):
             name = f"{old.streams[before].type} track {before} of {source.name}"
             if after >= len(new.streams):
-                yield f"The output's container did not keep {name}."
+                yield NotKept(f"The output's container did not keep {name}.")
                 continue
             missing = ", ".join(_missing(old.streams[before], new.streams[after], _has_choice(old, before)))
             if missing:
-                yield f"The output's container cannot hold of {name}: {missing}."
+                yield NotKept(f"The output's container cannot hold of {name}: {missing}.")
 
 
 def _has_choice(container: InputContainer, track: int) -> bool:

@@ -122,6 +122,20 @@ def test_one_disk_has_to_hold_both(disks):
         check_space(work, results / "a.mp4", 100)
 
 
+def test_segments_that_are_there_need_no_more_space(disks):
+    work, results, free, devices = disks
+    (work / "segment").write_bytes(b"x" * 60)
+    free[work] = 40
+    assert check_space(work, results / "a.mp4", 100) is not None
+    free[work] = 39
+    with pytest.raises(ResourceError, match="the segments will take 40 bytes"):
+        check_space(work, results / "a.mp4", 100)
+    devices[results] = devices[work]
+    free[work] = 139
+    with pytest.raises(ResourceError, match="the segments and the result will take 140 bytes"):
+        check_space(work, results / "a.mp4", 100)
+
+
 def test_a_tight_disk_is_said(disks):
     work, results, free, _ = disks
     free[results] = 999
