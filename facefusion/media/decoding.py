@@ -64,6 +64,8 @@ class Decoder:
         self._last_stamp: int | None = None
         self._turns: deque[Fraction | None] = deque()
         """Decoding times of packets whose frames have not come yet."""
+        self._leaves_holes = self._context.codec.intra_only
+        """Nothing conceals damage of such codecs: in its place is whatever lay in memory."""
         self._losses = Losses(stream.codec_context.name, tick=self.tick, is_able=not by_order)
 
     def seek(self, time: Fraction) -> bool:
@@ -114,9 +116,13 @@ class Decoder:
                     self._turns.popleft()
                 continue
             for frame in frames:
-                self._damage.frames += frame.is_corrupt
+                time = self._time(frame)
                 self._damage.lost += self._losses.take(frame)
-                yield frame, self._time(frame)
+                if frame.is_corrupt and self._leaves_holes:
+                    self._damage.lost += 1
+                    continue
+                self._damage.frames += frame.is_corrupt
+                yield frame, time
         self._damage.lost += self._losses.finish()
 
     def _packets(self) -> Iterator[Packet[VideoStream] | None]:

@@ -125,16 +125,16 @@ class VideoReader:
         Raises:
             MediaError: not a single frame can be decoded, or the first one wanted lies behind the end.
         """
-        given: int | None = None
+        given: tuple[int, Fraction] | None = None
         try:
             for frame in self._frames(*self._begin()):
-                given = frame.index
+                given = frame.index, frame.time
                 yield frame
                 del frame  # whoever has it may let go of its memory
             return
         except DamageMetError:
             self._is_careful = True
-        yield from self._frames(*(self._begin() if given is None else self._after(given)))
+        yield from self._frames(*(self._begin() if given is None else self._after(*given)))
 
     def _frames(self, first: int, shown: Iterator[_Shown]) -> Iterator[Frame]:
         count = 0
@@ -173,12 +173,16 @@ class VideoReader:
     def _is_at(self, anchor: Anchor, shown: _Shown) -> bool:
         return shown.time == anchor.time and checksum(self._picture(shown.frame)) == anchor.checksum
 
-    def _after(self, index: int) -> tuple[int, Iterator[_Shown]]:
-        """The frames after one that was given already."""
+    def _after(self, index: int, time: Fraction) -> tuple[int, Iterator[_Shown]]:
+        """The frames after one that was given already; found by its time, since damage leaves its number in doubt."""
         kept = self.damage
-        _, shown = self._counted(index + 1)
-        self._kept = kept
-        return index + 1, shown
+        shown = self._shown(self._open())
+        for one in shown:
+            self._check()
+            if one.time >= time:
+                self._kept, self._unwanted = kept, one.found
+                return index + 1, shown if one.time == time else itertools.chain((one,), shown)
+        raise self._changed()
 
     def _start_time(self) -> Fraction | None:
         """Time of the first frame wanted; none where it is the first of all, or packets do not tell."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
 import av
 import numpy as np
+from av.packet import Packet
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
@@ -74,8 +75,8 @@ def make_with_alpha(path: Path, codec: str, pixel_format: str, options: Mapping[
 
 
 def alpha_ramp(index: int, depth: int) -> np.ndarray:
-    row = np.linspace(0, 200 + index * 5, 64)
-    return np.tile(row, (48, 1)).round().astype(np.uint8 if depth == 8 else np.uint16) << (depth - 8)
+    row = np.linspace(0, 200 + index * 5, 64).round() * (1 << (depth - 8))
+    return np.tile(row, (48, 1)).astype(np.uint8 if depth == 8 else np.uint16)
 
 
 def shifted_copy(source: Path, path: Path, seconds: Fraction, options: Mapping[str, str] | None = None) -> Path:
@@ -93,10 +94,30 @@ def shifted_copy(source: Path, path: Path, seconds: Fraction, options: Mapping[s
 def damaged_copy(source: Path, path: Path, seed: int = 3, places: int = 4) -> Path:
     """The same file with some bytes of its middle overwritten."""
     data = bytearray(source.read_bytes())
-    chance = random.Random(seed)  # noqa: S311 - no secret depends on it
+    chance = random.Random(seed)
     for _ in range(places):
         start = chance.randrange(len(data) * 3 // 10, len(data) * 7 // 10)
         for place in range(start, start + chance.randrange(20, 200)):
             data[place] = chance.randrange(256)
     path.write_bytes(data)
+    return path
+
+
+def with_garbage(source: Path, path: Path, packets: Sequence[int]) -> Path:
+    """The same clip, in which some packets, counted from 0, hold nothing that can be decoded."""
+    with av.open(str(source)) as given, av.open(str(path), "w") as output:
+        stream = output.add_stream_from_template(given.streams.video[0])
+        for number, packet in enumerate(given.demux(video=0)):
+            if not packet.size:
+                continue
+            copy = Packet(bytes(packet.size)) if number in packets else packet
+            copy.pts, copy.dts, copy.time_base, copy.duration = (
+                packet.pts,
+                packet.dts,
+                packet.time_base,
+                packet.duration,
+            )
+            copy.is_keyframe = packet.is_keyframe
+            copy.stream = stream
+            output.mux(copy)
     return path

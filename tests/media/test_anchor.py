@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from facefusion.media.frames import checksum
 from facefusion.media.probe import probe
 from facefusion.media.reader import Anchor, VideoReader
-from tests.media.odd_clips import damaged_copy, make_moving, shifted_copy, woven_picture
+from tests.media.odd_clips import damaged_copy, make_moving, moving_picture, shifted_copy, woven_picture
 
 OPEN = {"g": "20", "bf": "3", "x264-params": "open-gop=1:b-pyramid=normal"}
 WOVEN = {"g": "20", "flags": "+ildct+ilme"}
@@ -39,8 +39,8 @@ def clips(tmp_path_factory):
     folder = tmp_path_factory.mktemp("clips")
     paths = {}
     for name, (codec, options, pixel_format) in CLIPS.items():
-        picture = {"picture": woven_picture} if "woven" in name else {}
-        paths[name] = make_moving(folder / name, codec, options, pixel_format=pixel_format, **picture)
+        picture = woven_picture if "woven" in name else moving_picture
+        paths[name] = make_moving(folder / name, codec, options, pixel_format=pixel_format, picture=picture)
     for name in ("open.mp4", "open.ts", "main.mpg", "woven.ts", "prores.mov", "xvid.avi"):
         paths[f"damaged {name}"] = damaged_copy(paths[name], folder / f"damaged_{name}")
     paths["twice.ts"] = folder / "twice.ts"

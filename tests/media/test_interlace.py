@@ -5,6 +5,7 @@ import pytest
 
 from facefusion.media.probe import probe
 from facefusion.media.reader import VideoReader
+from facefusion.vision.picture import YuvPicture
 from tests.media.clips import decode, planes_of
 from tests.media.odd_clips import make_moving, woven_picture
 
@@ -12,10 +13,15 @@ WOVEN = {"qp": "0", "g": "20", "flags": "+ildct+ilme"}
 """The encoder is told that the lower field is the earlier one, as nothing else is said of the frames."""
 
 
+def yuv(picture):
+    assert isinstance(picture, YuvPicture)
+    return picture
+
+
 def lumas(path, **options):
     info = probe(path)
     with VideoReader(info, threads=1, **options) as reader:
-        return info, [frame.picture.planes[0].astype(int) for frame in reader], reader.damage
+        return info, [yuv(frame.picture).planes[0].astype(int) for frame in reader], reader.damage
 
 
 def combing(luma):
@@ -44,7 +50,7 @@ def test_depth_and_subsampling_are_kept(tmp_path, pixel_format):
     path = tmp_path / "a.mp4"
     make_moving(path, options=WOVEN, count=6, pixel_format=pixel_format, picture=woven_picture)
     with VideoReader(probe(path), threads=1) as reader:
-        pictures = [frame.picture for frame in reader]
+        pictures = [yuv(frame.picture) for frame in reader]
     assert len(pictures) == 6
     for picture in pictures:
         assert picture.bit_depth == (10 if "10" in pixel_format else 8)
