@@ -22,7 +22,7 @@ from facefusion.content.analyse import ContentAnalyser
 from facefusion.content.families import CONTENT_MODELS
 from facefusion.content.settings import ContentAnalyserSettings
 from facefusion.core.errors import ResourceError, UsageError
-from facefusion.core.formats import MediaKind, kind_of
+from facefusion.core.formats import MediaKind, is_moving_image, kind_of
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
 from facefusion.faces.analyse import FaceAnalyser
@@ -148,8 +148,9 @@ class _Step:
         """
         check_output_kind(subject.info.path, output, subject.info.kind)
         if subject.still is None:
-            wanted = self._snapshot.get(OutputSettings).output_video_encoder
-            check_encoder(container_of(output).encoder_for(wanted))
+            if not is_moving_image(output):
+                wanted = self._snapshot.get(OutputSettings).output_video_encoder
+                check_encoder(container_of(output).encoder_for(wanted))
             _ = self._replacement
             self._trim.check()
 
@@ -270,6 +271,7 @@ class _Step:
             output=output,
             encoding=encoding,
             sound=Sound(settings.sound, self._replacement),
+            image_quality=settings.output_image_quality,
             trim=trim,
             segment_frames=segment_frames(names, subject.target.size),
             window=window,

@@ -16,9 +16,9 @@ from facefusion.core.values import Embedding, Frame, Picture
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.selection import FaceSelector, find_reference
 from facefusion.faces.settings import FaceSelectorSettings
+from facefusion.media.frame_reader import frame_reader
 from facefusion.media.image import ImageDetails, read_image_with_details
 from facefusion.media.probe import MediaInfo, probe
-from facefusion.media.reader import VideoReader
 from facefusion.observability.events import EventSink
 from facefusion.pipeline.frames import FaceFinder
 from facefusion.processors.base import Target
@@ -72,7 +72,7 @@ class Subject:
         if self.still is not None:
             yield (Frame(0, Fraction(0), self.still.picture),)
             return
-        with VideoReader(self.info, start=start) as reader:
+        with frame_reader(self.info, start=start) as reader:
             yield reader
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from facefusion.config.settings import PathsSettings
 from facefusion.core.errors import FaceFusionError, InputError, OutputError, UsageError
-from facefusion.core.formats import EXTENSIONS, MediaKind, kind_of
+from facefusion.core.formats import EXTENSIONS, MediaKind, can_hold, kind_of
 from facefusion.core.storage import check_writable
 
 
@@ -49,7 +49,7 @@ def check_output_kind(target: Path, output: Path, kind: MediaKind) -> None:
     Raises:
         UsageError: it does not.
     """
-    if kind_of(output) is not kind:
+    if not can_hold(output, kind):
         raise UsageError(
             f"output {output}: {_extension(output)} does not name a format for the {kind.value} {target}",
             f"Use one of {', '.join(EXTENSIONS[kind])}.",

@@ -44,6 +44,11 @@ def kind_of(path: PurePath) -> MediaKind | None:
     return next((kind for kind, extensions in EXTENSIONS.items() if extension in extensions), None)
 
 
+def is_moving_image(path: PurePath) -> bool:
+    """Whether the extension names an image format that holds moving pictures too."""
+    return path.suffix.lower() in MOVING_IMAGES
+
+
 def can_hold(path: PurePath, kind: MediaKind) -> bool:
     """Whether the format that the extension names holds media of a kind: some images hold moving pictures."""
-    return kind_of(path) is kind or (kind is MediaKind.VIDEO and path.suffix.lower() in MOVING_IMAGES)
+    return kind_of(path) is kind or (kind is MediaKind.VIDEO and is_moving_image(path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
@@ -48,7 +48,7 @@ class Cut:
 class Sound:
     """What is heard."""
 
-    settings: SoundSettings = SoundSettings()
+    settings: SoundSettings = field(default_factory=SoundSettings)
     replacement: SoundFile | None = None
     """Takes the place of the source's sound."""
 

@@ -65,6 +65,8 @@ class FrameRenderer:
         if (frame := self._decoded(picture, self._name)) is not None:
             return frame
         alpha = _alpha_of(picture)
+        if self._name == "bgra":
+            return self._packed(picture, alpha)
         if has_alpha(self._name):
             return self._joined(self._rendered(picture), alpha, picture.bit_depth)
         return self._rendered(picture if alpha is None else over_black(picture, alpha))
@@ -134,6 +136,15 @@ class FrameRenderer:
         shown = cast("Plane", np.ascontiguousarray(codes[: self._size.height, : self._size.width]))
         return VideoFrame.from_ndarray(shown, format="bgr24" if shown.dtype == np.uint8 else "bgr48le")
 
+    def _packed(self, picture: Picture, alpha: Plane | None) -> VideoFrame:
+        """Interleaved BGR and alpha of 8 bits."""
+        height, width = self._size.height, self._size.width
+        codes = np.full((height, width, 4), 255, np.uint8)
+        codes[..., :3] = _eight_bits(cast("Plane", picture.to_bgr()), picture.bit_depth)[:height, :width]
+        if alpha is not None:
+            codes[..., 3] = _eight_bits(alpha, picture.bit_depth)[:height, :width]
+        return VideoFrame.from_ndarray(codes, format="bgra")
+
     def _joined(self, colours: VideoFrame, alpha: Plane | None, alpha_depth: int) -> VideoFrame:
         """One frame of colour and alpha; opaque where the picture has none."""
         frame = VideoFrame(self._size.width, self._size.height, self._name)
@@ -156,6 +167,12 @@ def plain(layout: Layout) -> Layout:
 
 def _alpha_of(picture: Picture) -> Plane | None:
     return picture.alpha if isinstance(picture, YuvPicture | BgrPicture) else None
+
+
+def _eight_bits(codes: Plane, bit_depth: int) -> Plane:
+    if codes.dtype == np.uint8:
+        return codes
+    return cast("Plane", np.rint(codes * np.float32(255 / ((1 << bit_depth) - 1))).astype(np.uint8))
 
 
 def _reformatted(frame: VideoFrame, name: str) -> VideoFrame:

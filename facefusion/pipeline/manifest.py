@@ -8,7 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self, cast
 
-from facefusion.media.reader import Anchor, Damage
+from facefusion.media.damage import Damage
+from facefusion.media.reader import Anchor
 from facefusion.media.segment import Segment
 from facefusion.pipeline.observation import Checkpoint
 from facefusion.pipeline.outcome import Outcome

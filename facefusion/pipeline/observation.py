@@ -7,8 +7,10 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
 from facefusion.core.values import Frame
+from facefusion.media.damage import Damage
+from facefusion.media.frame_reader import FrameReader
 from facefusion.media.frames import checksum
-from facefusion.media.reader import Anchor, Damage, VideoReader
+from facefusion.media.reader import Anchor
 from facefusion.pipeline.frames import FrameTask, FrameWork
 from facefusion.pipeline.pace import Pace
 from facefusion.pipeline.segments import SegmentPlan
@@ -50,7 +52,7 @@ class Observation:
 
     def __init__(
         self,
-        reader: VideoReader,
+        reader: FrameReader,
         work: FrameWork,
         cuts: SegmentPlan,
         rate: Fraction | None,

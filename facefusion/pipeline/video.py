@@ -14,11 +14,14 @@ from types import TracebackType
 from typing import Self, cast
 
 from facefusion.core.errors import ContentRefusedError, MediaError, OutputError, UsageError
+from facefusion.core.formats import is_moving_image
 from facefusion.core.stop import StopToken
+from facefusion.media.animate import Drawing, animate
 from facefusion.media.assemble import Cut, Sound, assemble
+from facefusion.media.damage import Damage
 from facefusion.media.encoding import Encoding
+from facefusion.media.frame_reader import frame_reader
 from facefusion.media.probe import MediaInfo
-from facefusion.media.reader import Damage, VideoReader
 from facefusion.media.segment import Segment, SegmentWriter
 from facefusion.media.segment_writer import segment_writer
 from facefusion.memory.meter import MemoryMeter
@@ -65,6 +68,8 @@ class VideoPlan:
     output: Path
     encoding: Encoding
     sound: Sound
+    image_quality: int
+    """0..100, of an animated image."""
     trim: Trim
     segment_frames: int
     window: WindowPlan
@@ -162,7 +167,7 @@ class _Run:
         start = plan.trim.start if anchor is None else None
         with ExitStack() as stack:
             reader = stack.enter_context(
-                VideoReader(self._info, start=start, end=plan.trim.end, threads=plan.decoder_threads, anchor=anchor)
+                frame_reader(self._info, start=start, end=plan.trim.end, threads=plan.decoder_threads, anchor=anchor)
             )
             observation = Observation(
                 reader, self._work, self._cuts, self._rate, first=len(self._manifests), before=before
@@ -192,7 +197,11 @@ class _Run:
         )
         segments = [manifest.segment for manifest in self._manifests if manifest.segment is not None]
         with self._work.clock.measure("join"):
-            notices = assemble(plan.output, segments, plan.encoding, self._info, cut, stop, plan.sound)
+            if is_moving_image(plan.output):
+                drawing = Drawing(plan.image_quality, self._cuts.start)
+                notices = animate(plan.output, segments, plan.encoding, self._info, drawing, stop)
+            else:
+                notices = assemble(plan.output, segments, plan.encoding, self._info, cut, stop, plan.sound)
         return (*notices, *self._notices(last.damage))
 
     def _write(

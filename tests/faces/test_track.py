@@ -136,8 +136,8 @@ def test_two_trackers_share_nothing():
     tracker = FaceTracker(troupe.analyser)
     scenes = [[Actor(1, 60 + 4 * step, 100)] for step in range(12)]
     first = [tracker.observe(frame) for frame in frames(scenes)]
-    other = FaceTracker(troupe.analyser)
-    second = [other.observe(frame) for frame in frames(scenes)]
+    another = FaceTracker(troupe.analyser)
+    second = [another.observe(frame) for frame in frames(scenes)]
     for (one,), (other,) in zip(first, second, strict=True):
         assert (one.track, one.fresh) == (other.track, other.fresh)
         assert np.array_equal(mesh_of(one), mesh_of(other))

@@ -17,6 +17,7 @@ from facefusion.media.reader import VideoReader
 from facefusion.media.segment import Segment
 from facefusion.media.segment_writer import segment_writer
 
+ALL_OF_IT = Cut()
 LOSSLESS = EncoderSettings(options=(("crf", "-1"), ("qp", "0")), threads=2)
 
 
@@ -41,7 +42,7 @@ def write_video(
     settings: EncoderSettings = LOSSLESS,
     *,
     size: Size | None = None,
-    cut: Cut = Cut(),
+    cut: Cut = ALL_OF_IT,
     length: int = 3,
 ) -> list[str]:
     """Write frames to ``target`` with the other tracks of ``info``; what was said on the way."""

@@ -55,7 +55,7 @@ class Smoother:
 
     def observe(self, frame: Frame, faces: Sequence[Face]) -> float:
         self._seen = [*self._seen[-5:], frame.index]
-        return 60 + 7 * (np.mean(self._seen) % 20) + len(self._seen)
+        return 60 + 7 * (float(np.mean(self._seen)) % 20) + len(self._seen)
 
     def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
         assert isinstance(observation, float)
@@ -113,9 +113,9 @@ class Content:
 class Stage:
     """One target, one output and one work folder root; runs are made in it."""
 
-    def __init__(self, folder: Path, **clip: object) -> None:
-        self.source = folder / "in.mp4"
-        self.output = folder / "out.mp4"
+    def __init__(self, folder: Path, source: str = "in.mp4", output: str = "out.mp4", **clip: object) -> None:
+        self.source = folder / source
+        self.output = folder / output
         self.root = folder / "work"
         if not self.source.exists():
             make_clip(self.source, **{"stamps": range(0, FRAMES * 512, 512), "audio": ("aac",), **clip})  # type: ignore[arg-type]
@@ -135,7 +135,7 @@ class Stage:
     ) -> tuple[Outcome, WorkFolder]:
         info = probe(self.source)
         encoding = Encoding.plan(info, info.size, EncoderSettings(threads=2), self.output, rate)
-        plan = VideoPlan(self.output, encoding, Sound(), trim, LENGTH, window, decoder_threads=2)
+        plan = VideoPlan(self.output, encoding, Sound(), 80, trim, LENGTH, window, decoder_threads=2)
         self.sink = RecordingSink()
         work = FrameWork(
             [Trap(trouble or {})],

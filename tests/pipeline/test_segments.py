@@ -26,7 +26,7 @@ RATES = st.sampled_from(
 @given(start=st.integers(0, 1000), length=st.integers(13, 300), frames=st.integers(1, 2000))
 def test_every_frame_is_in_one_segment(start: int, length: int, frames: int) -> None:
     cuts = SegmentPlan(start, start + frames, length)
-    seen = []
+    seen: list[int] = []
     for number in range(cuts.number_of(start + frames - 1) + 1):
         first = cuts.first_of(number)
         after = min(cuts.first_of(number + 1), start + frames)
