@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from facefusion.core.errors import OutputError
@@ -52,10 +53,13 @@ class Container:
     refused: tuple[str, ...] = ()
     options: tuple[tuple[str, str], ...] = ()
     encoder_options: tuple[tuple[str, str], ...] = ()
+    rates: tuple[Fraction, ...] = ()
+    """Frames a second that it can have; empty: any."""
     constant_rate: bool = False
     """Frames have numbers, not times: a variable rate cannot be kept."""
     slack: int = 1
-    """Frames by which the length read back may be off: some containers keep coding times alone."""
+    """Frames by which the length read back may be off: some containers keep coding times alone, or give only the first
+    of the frames that share a packet a time."""
     attachments: bool = False
     sound: SoundRules = SoundRules()
     subtitles: str | None = None
@@ -66,6 +70,14 @@ class Container:
     """Can hold packets that are decoded but not shown."""
     covers: bool = False
     """Can hold a cover as a stream."""
+
+    def rate_for(self, rate: Fraction) -> Fraction:
+        """The rate to use for pictures of a rate: one that shows each of them, as evenly as can be."""
+        if not self.rates or rate in self.rates:
+            return rate
+        multiples = [one for one in self.rates if one > rate and (one / rate).denominator == 1]
+        higher = [one for one in self.rates if one > rate]
+        return min(multiples or higher, default=max(self.rates))
 
     def encoder_for(self, wanted: str) -> str:
         """The encoder to use where ``wanted`` was asked for."""
@@ -111,6 +123,13 @@ IN_WMV = SoundRules(
     priming=False,
 )
 
+TELEVISION = Fraction(1000, 1001)
+MXF_RATES = (
+    *(Fraction(rate) for rate in (24, 25, 30, 48, 50, 60, 72, 75, 90, 96, 100, 120)),
+    *(rate * TELEVISION for rate in (24, 30, 48, 60)),
+)
+"""What FFmpeg's muxer takes and its reader reads as it was."""
+
 CONTAINERS: dict[str, Container] = {
     ".avi": Container("avi", in_band=True, refused=HEVC, encoder_options=IN_ORDER, constant_rate=True, sound=IN_AVI),
     ".m4v": Container(
@@ -134,10 +153,16 @@ CONTAINERS: dict[str, Container] = {
         sound=IN_MP4,
         subtitles="mov_text",
     ),
-    ".mpeg": Container("mpeg", in_band=True, encoders=("libx264",), sound=IN_MPEG, slack=2),
-    ".mpg": Container("mpeg", in_band=True, encoders=("libx264",), sound=IN_MPEG, slack=2),
+    ".mpeg": Container("mpeg", in_band=True, encoders=("libx264",), sound=IN_MPEG, slack=8),
+    ".mpg": Container("mpeg", in_band=True, encoders=("libx264",), sound=IN_MPEG, slack=8),
     ".mxf": Container(
-        "mxf", in_band=True, encoders=("libx264",), encoder_options=IN_ORDER, constant_rate=True, sound=IN_MXF
+        "mxf",
+        in_band=True,
+        encoders=("libx264",),
+        encoder_options=IN_ORDER,
+        constant_rate=True,
+        rates=MXF_RATES,
+        sound=IN_MXF,
     ),
     ".webm": Container("webm", encoders=("libvpx-vp9", "libsvtav1"), sound=IN_WEBM, subtitles="webvtt"),
     ".wmv": Container("asf", in_band=True, encoders=("libx264",), encoder_options=IN_ORDER, sound=IN_WMV, slack=3),
