@@ -44,7 +44,7 @@ def check_sound_encoder(name: str | None) -> None:
     Raises:
         SetupError: this build of FFmpeg lacks it.
     """
-    if name is not None and name not in usable_sound_encoders():
+    if name is not None and name not in av.codecs_available:
         raise SetupError(
             f"the FFmpeg in use has no sound encoder {name}",
             f"Choose another with --output-audio-encoder: {', '.join(usable_sound_encoders())}.",
@@ -75,8 +75,10 @@ class SoundEncoder:
             gain: factor on every sample.
 
         Raises:
+            SetupError: this build of FFmpeg lacks the encoder.
             ValueError: the container cannot hold that either.
         """
+        check_sound_encoder(codec)
         context = source.codec_context
         wanted = _nearest_rate(codec, rules.rate or context.sample_rate)
         layout = _nearest_layout(codec, context.layout.name, context.layout.nb_channels, wanted)

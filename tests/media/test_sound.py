@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facefusion.core.errors import MediaError, SetupError
-from facefusion.media import sound
 from facefusion.media.container import CONTAINERS
 from facefusion.media.sound import check_sound_encoder, usable_sound_encoders
 from facefusion.media.sound_encoder import SoundSettings, sound_options
@@ -114,8 +113,9 @@ def test_quality_decides_the_size(tmp_path, encoder):
     assert sizes[1] > 1.5 * sizes[0]
 
 
-def test_an_encoder_that_the_build_lacks_is_refused_with_those_it_has(monkeypatch):
-    monkeypatch.setattr(sound, "usable_sound_encoders", lambda: ("flac", "aac"))
+def test_an_encoder_that_the_build_lacks_is_refused_with_those_it_has(tmp_path, monkeypatch):
+    make_noisy_clip(tmp_path / "a.mkv", ("flac",), seconds=1)
+    monkeypatch.setattr(av, "codecs_available", {"flac", "aac"})
     with pytest.raises(SetupError) as caught:
         check_sound_encoder("libopus")
     assert str(caught.value) == (
@@ -123,6 +123,8 @@ def test_an_encoder_that_the_build_lacks_is_refused_with_those_it_has(monkeypatc
     )
     check_sound_encoder("flac")
     check_sound_encoder(None)
+    with pytest.raises(SetupError, match="has no sound encoder libmp3lame"):
+        take_along(tmp_path / "a.mkv", tmp_path / "b.mkv", sound=SoundSettings("libmp3lame"))
     monkeypatch.undo()
     assert {"aac", "flac", "libmp3lame", "libopus", "pcm_s16le"} <= set(usable_sound_encoders())
 
