@@ -238,8 +238,8 @@ def test_a_webp_that_breaks_off_is_refused(tmp_path):
     write_animation(frames(drawings()), tmp_path / "a.webp", quality=80)
     data = (tmp_path / "a.webp").read_bytes()
     (tmp_path / "b.webp").write_bytes(data[: int(len(data) * 0.7)])
-    with AnimationReader(tmp_path / "b.webp") as reader, pytest.raises(MediaError, match=r"b\.webp is damaged"):
-        list(reader)
+    with pytest.raises(MediaError, match=r"b\.webp is damaged"):
+        animation_facts(tmp_path / "b.webp")
 
 
 def test_frames_do_not_pile_up(tmp_path):
@@ -298,7 +298,7 @@ def test_orientation_is_applied(tmp_path):
     with AnimationReader(tmp_path / "a.png") as reader:
         read = [frame.picture.to_bgr()[..., ::-1] for frame in reader]
     assert all(np.array_equal(a, b) for a, b in zip(read, drawings(), strict=True))
-    assert Orientation.from_exif(6).shown_size(reader.facts.size) == (40, 30)
+    assert (reader.facts.size, reader.facts.orientation) == ((40, 30), Orientation.from_exif(6))
 
 
 def test_what_is_no_animation(tmp_path):

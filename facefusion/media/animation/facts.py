@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
 from facefusion.core.errors import MediaError
 from facefusion.core.values import Size
-from facefusion.media.image.opening import check_size
+from facefusion.media.image.exif import orientation_of
+from facefusion.media.image.opening import opened
 from facefusion.media.image.png import SIGNATURE, chunks
+from facefusion.media.orientation import Orientation
 
 FOREVER = 0
+UPRIGHT = Orientation()
 SHORTEST = Fraction(1, 100)
 """Seconds; a delay up to this is none that players keep."""
 INSTEAD = Fraction(1, 10)
@@ -40,6 +43,7 @@ class AnimationFacts:
     format: str
     """As Pillow calls it: GIF, PNG or WEBP."""
     size: Size
+    """As shown."""
     delays: tuple[Fraction, ...]
     """Of each frame in seconds, as the file says."""
     loops: int
@@ -50,6 +54,8 @@ class AnimationFacts:
     """A PNG whose first picture is no frame, but for viewers that do not move."""
     whole: bool = True
     """The file does not break off."""
+    orientation: Orientation = UPRIGHT
+    """From stored to shown."""
     durations: tuple[Fraction, ...] = field(init=False)
     """Of each frame in seconds, as players show it: browsers take a delay up to 10 ms for 100 ms."""
 
@@ -71,7 +77,7 @@ def animation_facts(path: Path) -> AnimationFacts | None:
     """Read the blocks of a file; none where it is no animation of two frames or more.
 
     Raises:
-        MediaError: its frames are too large.
+        MediaError: it is damaged from the beginning, or its frames are too large.
     """
     with path.open("rb") as file:
         head = file.read(16)
@@ -84,8 +90,9 @@ def animation_facts(path: Path) -> AnimationFacts | None:
         raise MediaError(f"{path} is damaged: its header breaks off", "Get the file again.") from error
     if facts is None or facts.frames < 2:
         return None
-    check_size(path, facts.size.width, facts.size.height)
-    return facts
+    with opened(path) as image:
+        orientation = orientation_of(image)
+    return replace(facts, size=orientation.shown_size(facts.size), orientation=orientation)
 
 
 def _gif(data: bytes) -> AnimationFacts | None:

@@ -15,10 +15,8 @@ from facefusion.core.errors import MediaError
 from facefusion.core.values import Frame
 from facefusion.media.animation.facts import AnimationFacts, animation_facts
 from facefusion.media.damage import Damage
-from facefusion.media.image.exif import orientation_of
 from facefusion.media.image.opening import DAMAGE, opened
 from facefusion.media.image.read import picture_of_codes
-from facefusion.media.orientation import Orientation
 
 
 class AnimationReader:
@@ -70,14 +68,13 @@ class AnimationReader:
 
     def _read(self) -> Iterator[Frame]:
         with opened(self._path) as image:
-            orientation = orientation_of(image)
             time = Fraction(0)
             for index in range(self._end):
                 if not self._seek(image, index):
                     return
                 duration = self.facts.durations[index]
                 if index >= self._start:
-                    yield self._frame(image, index, time, orientation)
+                    yield self._frame(image, index, time)
                 time += duration
             self.damage.ended_early = not self.facts.whole and self._end == self.facts.frames
             self.damage.reached = self._end
@@ -94,6 +91,6 @@ class AnimationReader:
             return False
         return True
 
-    def _frame(self, image: Image.Image, index: int, time: Fraction, orientation: Orientation) -> Frame:
+    def _frame(self, image: Image.Image, index: int, time: Fraction) -> Frame:
         codes = np.array(image.convert("RGBA" if self.facts.alpha else "RGB"))
-        return Frame(index, time, picture_of_codes(orientation.apply(codes)), self.facts.durations[index])
+        return Frame(index, time, picture_of_codes(self.facts.orientation.apply(codes)), self.facts.durations[index])

@@ -19,7 +19,6 @@ UNSIGNED = 1
 """TIFF's sample format of whole numbers without a sign."""
 HEADER_BYTES = 1 << 16
 """Enough of an AVIF file to hold the properties of its picture."""
-ANIMATED = ("AVIF", "GIF", "PNG", "WEBP")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,9 @@ class ImageFacts:
 
 
 def image_facts(path: Path) -> ImageFacts | None:
-    """Read the header of an image; none where the file is no still image (an animated GIF counts as a video).
+    """Read the header of an image; none where the file is no image, or a sequence in the manner of a video.
+
+    Of an animated image the first frame is meant; :func:`facefusion.media.animation.animation_facts` knows the others.
 
     Raises:
         MediaError: the picture is too large, damaged, or of a kind that is not read.
@@ -48,8 +49,6 @@ def image_facts(path: Path) -> ImageFacts | None:
         return None
     try:
         with opened(path) as image:
-            if image.format == "GIF" and is_animated(image):
-                return None
             return ImageFacts(
                 format=image.format or "",
                 size=Size(*image.size),
@@ -60,11 +59,6 @@ def image_facts(path: Path) -> ImageFacts | None:
             )
     except NoImageError:
         return None
-
-
-def is_animated(image: Image.Image) -> bool:
-    """Whether the frames of the file follow each other in time."""
-    return image.format in ANIMATED and getattr(image, "n_frames", 1) > 1
 
 
 def bit_depth(path: Path, image: Image.Image) -> int:
@@ -109,9 +103,7 @@ def _tiff_depth(path: Path, image: TiffImagePlugin.TiffImageFile) -> int:
 
 def _notices(path: Path, image: Image.Image) -> list[str]:
     notices = []
-    if is_animated(image):
-        notices.append(f"{path.name} is animated; its first frame is used.")
-    elif image.format == "TIFF" and getattr(image, "n_frames", 1) > 1:
+    if image.format == "TIFF" and getattr(image, "n_frames", 1) > 1:
         notices.append(f"{path.name} has several pages; the first is used.")
     if image.mode in ("CMYK", "LAB"):
         name = "CMYK" if image.mode == "CMYK" else "CIELAB"

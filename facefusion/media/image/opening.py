@@ -62,7 +62,7 @@ def opened(path: Path) -> Iterator[Image.Image]:
     """
     try:
         with Image.open(path, formats=READ_FORMATS) as image:
-            check_size(path, image.width, image.height)
+            _check_size(path, image.width, image.height)
             yield image
     except UnidentifiedImageError as error:
         _refuse_unread(path)
@@ -92,7 +92,7 @@ def _refuse_unread(path: Path) -> None:
             )
 
 
-def check_size(path: Path, width: int, height: int) -> None:
+def _check_size(path: Path, width: int, height: int) -> None:
     """Refuse a picture that is too large.
 
     Raises:
