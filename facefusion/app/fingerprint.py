@@ -15,7 +15,6 @@ import numpy as np
 
 from facefusion import __version__
 from facefusion.app.models import Models
-from facefusion.catalogue.verify import sha256_of
 from facefusion.config.option import Scope
 from facefusion.config.state import Snapshot
 from facefusion.inference.execution import Execution
@@ -51,7 +50,7 @@ def fingerprint(
         "target": _trace(target),
         **{f"source {number}": _trace(path) for number, path in enumerate(sources, 1)},
         **settings,
-        **{f"model {file.name}": sha256_of(file.path) for file in models.files()},
+        **{f"model {name}": digest for name, digest in models.digests().items()},
         "encoding": repr(encoding),
         "program": f"{__version__} {_program()}",
         "av": version("av"),

@@ -10,6 +10,7 @@ from facefusion.catalogue.card import ModelCard
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.fetch import Fetcher
 from facefusion.catalogue.store import ModelStore
+from facefusion.catalogue.verify import sha256_of
 from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.graph import GraphRunner
@@ -66,6 +67,10 @@ class Models:
     def file_bytes(self) -> tuple[int, ...]:
         """Size of each graph file."""
         return tuple(file.path.stat().st_size for file in dict.fromkeys(self._files.values()))
+
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of each graph file, by the model's name."""
+        return {file.name: sha256_of(file.path) for file in self.files()}
 
     def worker_megabytes(self) -> int:
         """Memory that one worker needs to run the graphs, at most one at a time, as the catalogue estimates it."""

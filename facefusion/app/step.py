@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 
 from facefusion.app.faces import build_analyser, face_models
-from facefusion.app.fingerprint import fingerprint
 from facefusion.app.models import Models, Runners, open_store
 from facefusion.app.resources import Resources
 from facefusion.app.sessions import Sessions
 from facefusion.app.subject import Subject, face_finders
+from facefusion.app.video import VideoJob
 from facefusion.config.request import check_output_kind
 from facefusion.config.settings import MiscSettings, PathsSettings, ProcessorsSettings
 from facefusion.config.state import Snapshot
@@ -27,23 +27,18 @@ from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.sources import find_source_faces
-from facefusion.media.assemble import Sound
 from facefusion.media.codecs import check_encoder
 from facefusion.media.container import container_of
-from facefusion.media.encoder import EncoderSettings
-from facefusion.media.encoding import Encoding
 from facefusion.media.image import read_image
 from facefusion.media.settings import OutputSettings, TrimSettings
+from facefusion.media.sound import check_sound_encoder
 from facefusion.media.sound_file import SoundFile, probe_sound
-from facefusion.media.space import check_space, needed_bytes
 from facefusion.observability.events import Event, EventSink, Fanout, Notice
-from facefusion.pipeline.frames import FaceFinder, FrameWork
+from facefusion.pipeline.frames import FaceFinder, FrameWork, Sighting
 from facefusion.pipeline.image import process_image
-from facefusion.pipeline.outcome import Outcome
-from facefusion.pipeline.segments import segment_frames
+from facefusion.pipeline.outcome import Processed
 from facefusion.pipeline.stages import StageClock
-from facefusion.pipeline.video import Trim, VideoPlan, process_video
-from facefusion.pipeline.work_folder import WorkFolder, address_of, work_root
+from facefusion.pipeline.video import Trim
 from facefusion.processors.base import Processor, ProcessorKind, Source, Workshop
 from facefusion.processors.registry import ProcessorEntry, find_processor
 
@@ -115,7 +110,9 @@ class _Step:
         resources.pool.release_unneeded(models.files(self._kinds_per_frame()))
         self._stop.check()
         begun = time.perf_counter()
-        outcome = self._process(subject, output, work, resources, models)
+        processed = self._process(subject, output, work, resources, models)
+        self._tell(processed.notices)
+        outcome = processed.outcome
         if self._needs_faces() and outcome.faces == 0:
             message = f"No face to work on was found in {target}, so the result shows what the target shows."
             self._events.emit(Notice(message, warning=True))
@@ -131,6 +128,13 @@ class _Step:
             models=models.providers(resources.pool),
             stages=self._clock.seconds(),
             notices=self._notices.messages,
+            model_hashes=models.digests(),
+            faces_found=outcome.faces_found if self._needs_faces() else None,
+            dropped_frames=outcome.dropped_frames,
+            repeated_frames=outcome.repeated_frames,
+            damaged_frames=processed.damage.frames,
+            lost_frames=processed.damage.lost,
+            resumed_frames=processed.resumed,
         )
 
     def _required(self) -> tuple[Path, Path]:
@@ -144,13 +148,16 @@ class _Step:
 
         Raises:
             UsageError: the output's extension does not fit the target, or no part of it is meant.
-            SetupError: the video encoder cannot be had here.
+            SetupError: the encoder of the picture or of the sound cannot be had here.
         """
         check_output_kind(subject.info.path, output, subject.info.kind)
         if subject.still is None:
             if not is_moving_image(output):
-                wanted = self._snapshot.get(OutputSettings).output_video_encoder
-                check_encoder(container_of(output).encoder_for(wanted))
+                settings = self._snapshot.get(OutputSettings)
+                wanted = settings.output_video_encoder
+                container = container_of(output)
+                check_encoder(container.encoder_for(wanted))
+                check_sound_encoder(container.sound.encoder_for(settings.output_audio_encoder))
             _ = self._replacement
             self._trim.check()
 
@@ -243,62 +250,20 @@ class _Step:
 
     def _process(
         self, subject: Subject, output: Path, work: FrameWork, resources: Resources, models: Models
-    ) -> Outcome:
-        settings = self._snapshot.get(OutputSettings)
+    ) -> Processed:
         names = [chosen.entry.name for chosen in self._chosen]
-        size = work.output_size(subject.target.size)
-        window = resources.plan_window(names, size, models)
-        if subject.still is not None:
-            return process_image(
-                subject.still.picture,
-                subject.still.details,
-                output,
-                work,
-                quality=settings.output_image_quality,
-                events=self._events,
-                stop=self._stop,
-            )
-        encoder = EncoderSettings(
-            settings.output_video_encoder,
-            settings.output_video_quality,
-            settings.output_video_preset,
-            settings.output_video_pixel_format,
-        )
-        encoding = Encoding.plan(subject.info, size, encoder, output, settings.output_video_rate)
-        self._tell(encoding.notices)
-        trim = self._trim
-        plan = VideoPlan(
-            output=output,
-            encoding=encoding,
-            sound=Sound(settings.sound, self._replacement),
-            image_quality=settings.output_image_quality,
-            trim=trim,
-            segment_frames=segment_frames(names, subject.target.size),
-            window=window,
-            decoder_threads=resources.decoder_threads,
-        )
-        with self._work_folder(subject, output, encoding, models, resources) as folder:
-            self._tell(folder.notices)
-            frames = trim.count(subject.info)
-            warning = None if frames is None else check_space(folder.path, output, needed_bytes(encoding, frames))
-            if warning is not None:
-                self._events.emit(Notice(warning, warning=True))
-            outcome, notices = process_video(
-                subject.info, plan, folder, work, resources.meter, self._events, self._stop
-            )
-        self._tell(notices)
-        return outcome
-
-    def _work_folder(
-        self, subject: Subject, output: Path, encoding: Encoding, models: Models, resources: Resources
-    ) -> WorkFolder:
-        target = subject.info.path
-        traces = fingerprint(self._snapshot, target, self._paths.source_paths, models, resources.execution, encoding)
-        return WorkFolder.open(
-            work_root(self._paths.temp_path),
-            address_of(target, output),
-            traces,
-            resume=not self._snapshot.get(MiscSettings).no_resume,
+        if subject.still is None:
+            job = VideoJob(self._snapshot, subject.info, output, self._trim, self._replacement, names)
+            return job.run(work, resources, models, self._events, self._stop)
+        resources.plan_window(names, work.output_size(subject.target.size), models)
+        return process_image(
+            subject.still.picture,
+            subject.still.details,
+            output,
+            work,
+            quality=self._snapshot.get(OutputSettings).output_image_quality,
+            events=self._events,
+            stop=self._stop,
         )
 
     def _tell(self, notices: Sequence[str]) -> None:
@@ -308,7 +273,7 @@ class _Step:
 
 def _blind() -> FaceFinder:
     """Sees no faces, where no processor wants any."""
-    return lambda frame: ()
+    return lambda frame: Sighting()
 
 
 class _Notices:

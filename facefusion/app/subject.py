@@ -20,7 +20,7 @@ from facefusion.media.frame_reader import frame_reader
 from facefusion.media.image import ImageDetails, read_image_with_details
 from facefusion.media.probe import MediaInfo, probe
 from facefusion.observability.events import EventSink
-from facefusion.pipeline.frames import FaceFinder
+from facefusion.pipeline.frames import FaceFinder, Sighting
 from facefusion.processors.base import Target
 
 REFERENCE = "reference"
@@ -103,10 +103,20 @@ def face_finders(
     def for_image() -> FaceFinder:
         selector = FaceSelector(settings, reference)
         recognise = settings.face_selector_mode == REFERENCE
-        return lambda frame: selector.select(analyser.faces(frame.picture, recognise=recognise))
+
+        def find(frame: Frame) -> Sighting:
+            faces = analyser.faces(frame.picture, recognise=recognise)
+            return Sighting(selector.select(faces), len(faces))
+
+        return find
 
     def for_video() -> FaceFinder:
         selector, tracker = FaceSelector(settings, reference), build_tracker(snapshot, analyser)
-        return lambda frame: selector.select(tracker.observe(frame), float(frame.time))
+
+        def find(frame: Frame) -> Sighting:
+            faces = tracker.observe(frame)
+            return Sighting(selector.select(faces, float(frame.time)), len(faces))
+
+        return find
 
     return for_video if subject.still is None else for_image

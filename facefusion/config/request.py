@@ -9,7 +9,7 @@ from pathlib import Path
 
 from facefusion.config.settings import PathsSettings
 from facefusion.core.errors import FaceFusionError, InputError, OutputError, UsageError
-from facefusion.core.formats import EXTENSIONS, MediaKind, can_hold, kind_of
+from facefusion.core.formats import EXTENSIONS, MediaKind, can_hold, kind_of, writable
 from facefusion.core.storage import check_writable
 
 
@@ -52,7 +52,7 @@ def check_output_kind(target: Path, output: Path, kind: MediaKind) -> None:
     if not can_hold(output, kind):
         raise UsageError(
             f"output {output}: {_extension(output)} does not name a format for the {kind.value} {target}",
-            f"Use one of {', '.join(EXTENSIONS[kind])}.",
+            f"Use one of {', '.join(writable(kind))}.",
         )
 
 

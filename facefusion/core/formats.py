@@ -49,6 +49,11 @@ def is_moving_image(path: PurePath) -> bool:
     return path.suffix.lower() in MOVING_IMAGES
 
 
+def writable(kind: MediaKind) -> tuple[str, ...]:
+    """Extensions of the formats that media of a kind can be written in."""
+    return (*EXTENSIONS[kind], *MOVING_IMAGES) if kind is MediaKind.VIDEO else EXTENSIONS[kind]
+
+
 def can_hold(path: PurePath, kind: MediaKind) -> bool:
     """Whether the format that the extension names holds media of a kind: some images hold moving pictures."""
-    return kind_of(path) is kind or (kind is MediaKind.VIDEO and is_moving_image(path))
+    return path.suffix.lower() in writable(kind)

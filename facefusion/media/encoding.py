@@ -102,6 +102,12 @@ class Encoding:
         notices = []
         if encoder != settings.encoder:
             notices.append(f"{path.suffix} cannot hold {settings.encoder}; {encoder} is used instead.")
+        wanted = frame_rate or source.frame_rate
+        rate = container.rate_for(wanted)
+        if rate != wanted:
+            notices.append(
+                f"{path.suffix} has no {float(wanted):.6g} frames per second; it is written at {float(rate):.6g}."
+            )
         form = choose_format(source, size, settings.pixel_format, encoder, container)
         notices += form.notices
         encoded_size = _encoded_size(size, form.name, encoder, path, notices)
@@ -114,8 +120,8 @@ class Encoding:
             pixel_format=form.name,
             size=encoded_size,
             source_size=size,
-            time_base=_time_base(source, container, frame_rate),
-            frame_rate=frame_rate or source.frame_rate,
+            time_base=_time_base(source, container, rate if rate != source.frame_rate else frame_rate),
+            frame_rate=rate,
             constant_rate=frame_rate is not None or container.constant_rate,
             colour=form.colour,
             source_colour=source.colour,

@@ -28,7 +28,7 @@ from facefusion.media.failure import explained
 from facefusion.media.ffmpeg_program import device_arguments, find_program, upload_filters
 from facefusion.media.frames import plane_views
 from facefusion.media.pixel_format import is_rgb, working_format
-from facefusion.media.segment import COUNT, HEAD, Segment
+from facefusion.media.segment import COUNT, HEAD, Segment, stamp_of
 
 STALL_SECONDS = 120.0
 """A program that takes no frame for so long is given up."""
@@ -106,7 +106,7 @@ class ExternalEncoder:
             Stopped: a stop was asked for.
         """
         time_base = self._encoding.time_base
-        stamp = round(frame.time / time_base)
+        stamp = stamp_of(frame.time, time_base)
         if self._stamps and stamp <= self._stamps[-1]:
             raise OutputError(
                 f"frame {frame.index} does not come after the one before it", "Choose a container with finer times."

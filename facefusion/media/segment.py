@@ -7,6 +7,7 @@ alpha and colour descriptions included.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -70,6 +71,11 @@ class Segment:
                 yield round(packet.pts * packet.time_base / COUNT) - HEAD, packet
 
 
+def stamp_of(time: Fraction, time_base: Fraction) -> int:
+    """The tick nearest to a time in seconds. Halves go up, so that times a tick apart never meet."""
+    return math.floor(time / time_base + Fraction(1, 2))
+
+
 class SegmentWriter(Protocol):
     """Encodes the frames of one segment, in order. A context manager; leaving it unfinished removes the file."""
 
@@ -129,7 +135,7 @@ class SegmentEncoder:
         """
         time_base = self._encoding.time_base
         encoded = self._render(frame.picture)
-        stamp = round(frame.time / time_base)
+        stamp = stamp_of(frame.time, time_base)
         if self._stamps and stamp <= self._stamps[-1]:
             raise OutputError(
                 f"frame {frame.index} does not come after the one before it", "Choose a container with finer times."

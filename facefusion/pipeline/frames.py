@@ -17,8 +17,19 @@ from facefusion.processors.base import Processor
 
 logger = logging.getLogger(__name__)
 
-FaceFinder: TypeAlias = Callable[[Frame], Sequence[Face]]
-"""Gives the faces to work on in an untouched frame. Called in frame order."""
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """The faces of one frame."""
+
+    chosen: Sequence[Face] = ()
+    """Those to work on."""
+    found: int = 0
+    """How many there are, chosen or not."""
+
+
+FaceFinder: TypeAlias = Callable[[Frame], Sighting]
+"""Looks for faces in an untouched frame. Called in frame order."""
 
 
 class ContentCheck(Protocol):
@@ -42,7 +53,7 @@ class FrameTask:
     """A frame that was observed and waits for the processors."""
 
     frame: Frame
-    faces: Sequence[Face] = ()
+    sighting: Sighting = Sighting()
     observations: Sequence[object] = ()
     failure: Exception | None = None
     """Why the frame cannot be worked on, where observing it failed."""
@@ -54,6 +65,8 @@ class FrameResult:
 
     frame: Frame
     faces: int
+    """That were worked on."""
+    found: int
     held: bool
 
 
@@ -124,15 +137,15 @@ class FrameWork:
         """As :meth:`observe`, past the content filter: what a frame before a segment is looked at for."""
         try:
             with self.clock.measure("analyse"):
-                faces = strand.find_faces(frame)
+                sighting = strand.find_faces(frame)
             observations = []
             for processor in strand.processors:
                 with self.clock.measure(processor.name):
-                    observations.append(processor.observe(frame, faces))
+                    observations.append(processor.observe(frame, sighting.chosen))
         except Exception as failure:  # noqa: BLE001 - one bad frame must not end a long run
             self._raise_if_fatal(failure)
             return FrameTask(frame, failure=failure)
-        return FrameTask(frame, faces, observations)
+        return FrameTask(frame, sighting, observations)
 
     def process(self, task: FrameTask) -> FrameResult:
         """The part in any order, on any thread.
@@ -147,11 +160,12 @@ class FrameWork:
         try:
             for processor, observation in zip(self._processors, task.observations, strict=True):
                 with self.clock.measure(processor.name):
-                    picture = processor.process(picture, task.faces, observation)
+                    picture = processor.process(picture, task.sighting.chosen, observation)
         except Exception as failure:  # noqa: BLE001 - one bad frame must not end a long run
             self._raise_if_fatal(failure)
             return self._hold(task, failure)
-        return FrameResult(replace(task.frame, picture=picture), len(task.faces), held=False)
+        seen = task.sighting
+        return FrameResult(replace(task.frame, picture=picture), len(seen.chosen), seen.found, held=False)
 
     def finish(self) -> None:
         """Say the last word on the target's content; called after the last frame, before the result gets its name.
@@ -177,7 +191,7 @@ class FrameWork:
         self._events.emit(FrameHeld(frame.index, f"{type(failure).__name__}: {failure}"))
         frame.picture.rollback()
         picture = enlarged(frame.picture, self.output_size(frame.picture.size))
-        return FrameResult(replace(frame, picture=picture), 0, held=True)
+        return FrameResult(replace(frame, picture=picture), 0, task.sighting.found, held=True)
 
 
 def enlarged(picture: Picture, size: Size) -> Picture:

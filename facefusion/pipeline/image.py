@@ -10,7 +10,7 @@ from facefusion.core.values import Frame, Picture
 from facefusion.media.image import ImageDetails, write_image
 from facefusion.observability.events import EventSink, StageFinished, StageProgress, StageStarted
 from facefusion.pipeline.frames import FrameWork
-from facefusion.pipeline.outcome import Outcome
+from facefusion.pipeline.outcome import Outcome, Processed
 
 
 def process_image(
@@ -22,7 +22,7 @@ def process_image(
     quality: int,
     events: EventSink,
     stop: StopToken,
-) -> Outcome:
+) -> Processed:
     """Run the processors over a picture and write it.
 
     Raises:
@@ -39,8 +39,8 @@ def process_image(
         work.finish()
         stop.check()
         with work.clock.measure("encode"):
-            write_image(result.frame.picture, output, quality=quality, details=details)
+            notices = write_image(result.frame.picture, output, quality=quality, details=details)
         events.emit(StageProgress())
     finally:
         events.emit(StageFinished())
-    return outcome
+    return Processed(outcome, notices=notices)

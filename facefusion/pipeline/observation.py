@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from facefusion.core.values import Frame
@@ -109,7 +109,7 @@ class Observation:
             end=self._end,
             anchor=None if is_last else self._anchor,
             content=self._work.content.state(),
-            damage=_later(self._damage, self._unread, self._reader.damage),
+            damage=self._damage.plus(self._reader.damage.since(self._unread)),
             dropped=self._dropped,
         )
         self._number += 1
@@ -119,15 +119,6 @@ class Observation:
 def pace_of(origin: Fraction, cuts: SegmentPlan, rate: Fraction | None) -> Pace:
     """The pace of a result whose first frame lies at ``origin``: a part of a video begins at 0."""
     return Pace(origin, origin if cuts.start else Fraction(0), rate)
-
-
-def _later(known: Damage, unread: Damage, now: Damage) -> Damage:
-    """What is ``known`` of the frames before, and what came since: what was found ``now`` less what is not new."""
-    sums = {}
-    for field in fields(Damage):
-        before, again, seen = (getattr(damage, field.name) for damage in (known, unread, now))
-        sums[field.name] = (before or seen) if isinstance(before, bool) else before + seen - again
-    return Damage(**sums)
 
 
 def _timed(frames: Iterator[Frame], clock: StageClock) -> Iterator[Frame]:

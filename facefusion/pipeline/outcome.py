@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Self, cast
 
 from facefusion.core.errors import OutputError
+from facefusion.media.damage import Damage
 from facefusion.pipeline.frames import FrameResult
 
-NUMBERS = ("frames", "faces", "frames_without_face", "dropped_frames", "repeated_frames")
+NUMBERS = ("frames", "faces", "faces_found", "frames_without_face", "dropped_frames", "repeated_frames")
 
 
 @dataclass(slots=True)
@@ -19,6 +20,8 @@ class Outcome:
 
     frames: int = 0
     faces: int = 0
+    """Worked on, summed over frames."""
+    faces_found: int = 0
     frames_without_face: int = 0
     dropped_frames: int = 0
     """Not shown, since the result has fewer frames a second than the target."""
@@ -50,6 +53,7 @@ class Outcome:
         """Count one finished frame."""
         self.frames += 1
         self.faces += result.faces
+        self.faces_found += result.found
         if result.held:
             self.held_frames.append(result.frame.index)
         elif result.faces == 0:
@@ -66,3 +70,15 @@ class Outcome:
                 f"{output} was not written: working on every single frame failed",
                 "Run again with --halt-on-error --log-level debug to see why.",
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Processed:
+    """What came of a target, and what the user should know."""
+
+    outcome: Outcome
+    damage: Damage = field(default_factory=Damage)
+    """Of the target."""
+    resumed: int = 0
+    """Frames that an earlier run had finished."""
+    notices: tuple[str, ...] = ()

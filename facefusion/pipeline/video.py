@@ -29,7 +29,7 @@ from facefusion.observability.events import EventSink, StageFinished, StageProgr
 from facefusion.pipeline.frames import FrameResult, FrameWork
 from facefusion.pipeline.manifest import Manifest
 from facefusion.pipeline.observation import Observation
-from facefusion.pipeline.outcome import Outcome
+from facefusion.pipeline.outcome import Outcome, Processed
 from facefusion.pipeline.pace import Pace
 from facefusion.pipeline.segments import SegmentPlan
 from facefusion.pipeline.window import WindowPlan, run_in_order
@@ -89,7 +89,7 @@ def process_video(
     meter: MemoryMeter,
     events: EventSink,
     stop: StopToken,
-) -> tuple[Outcome, tuple[str, ...]]:
+) -> Processed:
     """Run the processors over a video and write it, verified, under its name.
 
     Args:
@@ -101,9 +101,6 @@ def process_video(
         events: told of progress.
         stop: asked between frames.
 
-    Returns:
-        What came out, and what the user should know about it.
-
     Raises:
         ContentRefusedError: the content filter refused it.
         MediaError: the target cannot be decoded.
@@ -112,10 +109,11 @@ def process_video(
         Stopped: a stop was requested; finished segments stay in the folder.
     """
     run = _Run(info, plan, folder, work, events)
+    resumed = run.frames
     events.emit(StageStarted("process", plan.trim.count(info)))
     try:
-        if run.frames:
-            events.emit(StageProgress(run.frames))
+        if resumed:
+            events.emit(StageProgress(resumed))
         if not run.complete:
             run.render(meter, stop)
         notices = run.join(stop)
@@ -125,7 +123,7 @@ def process_video(
     finally:
         events.emit(StageFinished())
     folder.discard()
-    return run.outcome, notices
+    return Processed(run.outcome, run.damage, resumed, notices)
 
 
 class _Run:
@@ -159,6 +157,11 @@ class _Run:
     def complete(self) -> bool:
         """Whether every segment is there."""
         return bool(self._manifests) and self._manifests[-1].checkpoint.anchor is None
+
+    @property
+    def damage(self) -> Damage:
+        """What was found in the target so far."""
+        return self._manifests[-1].checkpoint.damage if self._manifests else Damage()
 
     def render(self, meter: MemoryMeter, stop: StopToken) -> None:
         """Make the segments that are left."""
@@ -202,7 +205,7 @@ class _Run:
                 notices = animate(plan.output, segments, plan.encoding, self._info, drawing, stop)
             else:
                 notices = assemble(plan.output, segments, plan.encoding, self._info, cut, stop, plan.sound)
-        return (*notices, *self._notices(last.damage))
+        return (*notices, *self._notices())
 
     def _write(
         self, results: Iterator[FrameResult], observation: Observation, meter: MemoryMeter, stop: StopToken
@@ -239,9 +242,9 @@ class _Run:
         self._manifests.append(manifest)
         self.outcome.add(piece.outcome)
 
-    def _notices(self, damage: Damage) -> Iterator[str]:
-        if damage.notice is not None:
-            yield f"{self._info.path}: {damage.notice}."
+    def _notices(self) -> Iterator[str]:
+        if self.damage.notice is not None:
+            yield f"{self._info.path}: {self.damage.notice}."
         dropped, repeated = self.outcome.dropped_frames, self.outcome.repeated_frames
         if dropped or repeated:
             rate = float(self._plan.encoding.frame_rate)

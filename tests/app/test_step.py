@@ -217,9 +217,9 @@ def test_what_the_target_holds_counts_and_not_its_name(run: Run, still: Path, tm
     processors = ("face_debugger",)
     assert run(tmp_path / "out.mp4", target_path=video, trim_frame_end=2, processors=processors).frames == 2
     assert run(tmp_path / "out.png", target_path=photo, processors=processors).frames == 1
-    with pytest.raises(UsageError, match=r"the extension \.png does not name a format for the video .*video\.png\."):
-        run(tmp_path / "no.png", target_path=video)
-    assert not (tmp_path / "no.png").exists()
+    with pytest.raises(UsageError, match=r"the extension \.jpg does not name a format for the video .*video\.png\."):
+        run(tmp_path / "no.jpg", target_path=video)
+    assert not (tmp_path / "no.jpg").exists()
 
 
 def test_an_encoder_that_is_not_there_is_refused_before_work_begins(

@@ -140,10 +140,10 @@ def test_the_output_is_to_name_a_format_for_what_the_target_holds(folder):
     check_output_kind(Path("video.png"), Path("a.MP4"), MediaKind.VIDEO)
     check_output_kind(Path("image.mp4"), Path("a.webp"), MediaKind.IMAGE)
     with pytest.raises(UsageError) as caught:
-        check_output_kind(Path("video.png"), Path("a.png"), MediaKind.VIDEO)
+        check_output_kind(Path("video.png"), Path("a.jpg"), MediaKind.VIDEO)
     assert str(caught.value) == (
-        "output a.png: the extension .png does not name a format for the video video.png. "
-        "Use one of .avi, .m4v, .mkv, .mov, .mp4, .mpeg, .mpg, .mxf, .webm, .wmv."
+        "output a.jpg: the extension .jpg does not name a format for the video video.png. "
+        "Use one of .avi, .m4v, .mkv, .mov, .mp4, .mpeg, .mpg, .mxf, .webm, .wmv, .apng, .gif, .png, .webp."
     )
 
 

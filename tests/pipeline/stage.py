@@ -22,7 +22,7 @@ from facefusion.media.encoding import Encoding
 from facefusion.media.probe import probe
 from facefusion.memory.meter import MemoryMeter
 from facefusion.observability.events import StageProgress
-from facefusion.pipeline.frames import FrameWork
+from facefusion.pipeline.frames import FrameWork, Sighting
 from facefusion.pipeline.outcome import Outcome
 from facefusion.pipeline.stages import StageClock
 from facefusion.pipeline.video import Trim, VideoPlan, process_video
@@ -139,7 +139,7 @@ class Stage:
         self.sink = RecordingSink()
         work = FrameWork(
             [Trap(trouble or {})],
-            lambda: lambda _: (oval_face(16, 16, 6),),
+            lambda: lambda _: Sighting((oval_face(16, 16, 6),), 1),
             content or Content(),
             self.sink,
             StageClock(),
@@ -149,8 +149,8 @@ class Stage:
             WorkFolder.open(self.root, "0123456789abcdef", fingerprint, resume=resume) as folder,
             MemoryMeter(1 << 40) as meter,
         ):
-            outcome, _ = process_video(info, plan, folder, work, meter, self.sink, StopToken())
-        return outcome, folder
+            processed = process_video(info, plan, folder, work, meter, self.sink, StopToken())
+        return processed.outcome, folder
 
     @property
     def folders(self) -> list[Path]:

@@ -25,8 +25,10 @@ def make_animation(path: Path) -> None:
         pixels[..., :3] = (10 * number, 200 - 5 * number, 90)
         pixels[36:, 48:, 3] = 0
         frames.append(Image.fromarray(pixels))
-    options = {"lossless": True} if path.suffix == ".webp" else {}
-    frames[0].save(path, save_all=True, append_images=frames[1:], duration=DELAYS * 2, loop=3, disposal=2, **options)
+    # Pillow passes over what a format does not know.
+    frames[0].save(
+        path, save_all=True, append_images=frames[1:], duration=DELAYS * 2, loop=3, disposal=2, lossless=True
+    )
 
 
 def frames_of(path: Path) -> list[np.ndarray]:

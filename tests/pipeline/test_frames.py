@@ -11,7 +11,7 @@ import pytest
 from facefusion.core.errors import ContentRefusedError, ModelError, OutputError, ResourceError
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.observability.events import FrameHeld
-from facefusion.pipeline.frames import FrameWork, enlarged
+from facefusion.pipeline.frames import FrameWork, Sighting, enlarged
 from facefusion.pipeline.outcome import Outcome
 from facefusion.pipeline.stages import StageClock
 from facefusion.vision.picture import BgrPicture
@@ -77,7 +77,7 @@ def frame(level: int = 7, index: int = 3) -> Frame:
 def work(*processors: Painter, halt: bool = False, content: Content | None = None) -> tuple[FrameWork, RecordingSink]:
     sink = RecordingSink()
     made = FrameWork(
-        processors, lambda: lambda _: (FACE,), content or Content(), sink, StageClock(), halt_on_error=halt
+        processors, lambda: lambda _: Sighting((FACE,), 2), content or Content(), sink, StageClock(), halt_on_error=halt
     )
     return made, sink
 
@@ -92,7 +92,8 @@ def test_all_observe_the_untouched_frame_and_process_in_order() -> None:
         "process 50 sees 7 with (50, 3)",
         "process 90 sees 50 with (90, 3)",
     ]
-    assert (result.faces, result.held, result.frame.index, result.frame.time) == (1, False, 3, Fraction(3, 25))
+    assert (result.faces, result.found, result.held) == (1, 2, False)
+    assert (result.frame.index, result.frame.time) == (3, Fraction(3, 25))
     assert (result.frame.picture.to_bgr() == 90).all()
 
 
@@ -132,7 +133,7 @@ def test_lack_of_memory_ends_the_run_and_says_what_to_do() -> None:
 
 
 def test_a_frame_whose_observation_fails_is_held() -> None:
-    def broken(_: Frame) -> Sequence[Face]:
+    def broken(_: Frame) -> Sighting:
         raise RuntimeError("lost my glasses")
 
     sink = RecordingSink()

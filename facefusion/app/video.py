@@ -1,0 +1,105 @@
+"""A video target: what is made of it, and the folder in which that is kept until it is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from facefusion.app.fingerprint import fingerprint
+from facefusion.app.models import Models
+from facefusion.app.resources import Resources
+from facefusion.config.settings import MiscSettings, PathsSettings
+from facefusion.config.state import Snapshot
+from facefusion.core.stop import StopToken
+from facefusion.media.assemble import Sound
+from facefusion.media.encoder import EncoderSettings
+from facefusion.media.encoding import Encoding
+from facefusion.media.probe import MediaInfo
+from facefusion.media.settings import OutputSettings
+from facefusion.media.sound_file import SoundFile
+from facefusion.media.space import check_space, needed_bytes
+from facefusion.observability.events import EventSink, Notice
+from facefusion.pipeline.frames import FrameWork
+from facefusion.pipeline.outcome import Processed
+from facefusion.pipeline.segments import segment_frames
+from facefusion.pipeline.video import Trim, VideoPlan, process_video
+from facefusion.pipeline.work_folder import WorkFolder, address_of, work_root
+
+
+@dataclass(frozen=True, slots=True)
+class VideoJob:
+    """What a step asks for where its target is a video."""
+
+    snapshot: Snapshot
+    info: MediaInfo
+    output: Path
+    trim: Trim
+    replacement: SoundFile | None
+    """Sound that takes the place of the target's."""
+    processors: Sequence[str]
+    """Names, in order."""
+
+    def run(
+        self, work: FrameWork, resources: Resources, models: Models, events: EventSink, stop: StopToken
+    ) -> Processed:
+        """Make the result, going on from what an earlier run of the same step finished.
+
+        Raises:
+            FaceFusionError: it failed; nothing lies under the output's name that was not there before.
+            Stopped: a stop was requested.
+        """
+        plan = self._plan(work, resources, models)
+        for notice in plan.encoding.notices:
+            events.emit(Notice(notice))
+        traces = self._fingerprint(models, resources, plan.encoding)
+        with self._folder(traces) as folder:
+            for notice in folder.notices:
+                events.emit(Notice(notice))
+            self._check_space(folder.path, plan.encoding, events)
+            try:
+                return process_video(self.info, plan, folder, work, resources.meter, events, stop)
+            except BaseException:
+                if folder.promise is not None:
+                    events.emit(Notice(folder.promise))
+                raise
+
+    def _plan(self, work: FrameWork, resources: Resources, models: Models) -> VideoPlan:
+        settings = self.snapshot.get(OutputSettings)
+        size = work.output_size(self.info.size)
+        encoder = EncoderSettings(
+            settings.output_video_encoder,
+            settings.output_video_quality,
+            settings.output_video_preset,
+            settings.output_video_pixel_format,
+        )
+        return VideoPlan(
+            output=self.output,
+            encoding=Encoding.plan(self.info, size, encoder, self.output, settings.output_video_rate),
+            sound=Sound(settings.sound, self.replacement),
+            image_quality=settings.output_image_quality,
+            trim=self.trim,
+            segment_frames=segment_frames(self.processors, self.info.size),
+            window=resources.plan_window(self.processors, size, models),
+            decoder_threads=resources.decoder_threads,
+        )
+
+    def _fingerprint(self, models: Models, resources: Resources, encoding: Encoding) -> dict[str, str]:
+        sources = self.snapshot.get(PathsSettings).source_paths
+        return dict(fingerprint(self.snapshot, self.info.path, sources, models, resources.execution, encoding))
+
+    def _folder(self, traces: dict[str, str]) -> WorkFolder:
+        return WorkFolder.open(
+            work_root(self.snapshot.get(PathsSettings).temp_path),
+            address_of(self.info.path, self.output),
+            traces,
+            resume=not self.snapshot.get(MiscSettings).no_resume,
+        )
+
+    def _check_space(self, folder: Path, encoding: Encoding, events: EventSink) -> None:
+        frames = self.trim.count(self.info)
+        if frames is None:
+            return
+        warning = check_space(folder, self.output, needed_bytes(encoding, frames))
+        if warning is not None:
+            events.emit(Notice(warning, warning=True))
