@@ -18,6 +18,8 @@ from facefusion.core.formats import MediaKind
 from facefusion.core.values import Size
 from facefusion.media.animation.facts import AnimationFacts, animation_facts
 from facefusion.media.colour import FULL, RGB, ColourDescription
+from facefusion.media.container_crop import container_crop
+from facefusion.media.cropping import Crop
 from facefusion.media.hdr import HdrMetadata, hdr_metadata
 from facefusion.media.image import image_facts
 from facefusion.media.opening import Opening, look_at_opening, picture_length
@@ -54,13 +56,15 @@ class MediaInfo:
     size: Size
     """As shown, after turning."""
     coded_size: Size
-    """As stored."""
+    """As stored, without what is cropped."""
     orientation: Orientation
     """From stored to shown. Pictures are handed out as shown and written so, without a tag."""
     pixel_format: str
     """FFmpeg's name, or Pillow's mode."""
     bit_depth: int
     colour: ColourDescription = UNKNOWN_COLOUR
+    crop: Crop | None = None
+    """What the container says is not to be shown of the stored pictures, or none."""
     hdr: HdrMetadata | None = None
     """Of a stream of high dynamic range, where it says more than its transfer."""
     alpha: bool = False
@@ -147,6 +151,8 @@ def _video_info(path: Path, container: InputContainer, stream: VideoStream, open
     length, is_told = picture_length(container, stream, opening.start)
     rate = opening.frame_rate(stream)
     coded = Size(frame.width, frame.height)
+    crop = _crop(path, container, stream, coded, frame.format.name)
+    coded = coded if crop is None else crop.size_of(coded)
     aspect = stream.sample_aspect_ratio or Fraction(1)
     return MediaInfo(
         path=path,
@@ -155,6 +161,7 @@ def _video_info(path: Path, container: InputContainer, stream: VideoStream, open
         size=orientation.shown_size(coded),
         coded_size=coded,
         orientation=orientation,
+        crop=crop,
         pixel_format=frame.format.name,
         bit_depth=depth_of(frame.format.name),
         colour=ColourDescription(
@@ -173,7 +180,7 @@ def _video_info(path: Path, container: InputContainer, stream: VideoStream, open
         sample_aspect=1 / aspect if orientation.transpose else aspect,
         stream=stream.index,
         tracks=tuple(_track(other) for other in container.streams if other.index != stream.index),
-        notices=tuple(_notices(path, orientation, interlaced=opening.interlaced)),
+        notices=tuple(_notices(path, orientation, crop, interlaced=opening.interlaced)),
     )
 
 
@@ -191,8 +198,18 @@ def _track(stream: Stream) -> Track:
     return Track(stream.index, kind, codec, stream.language)
 
 
-def _notices(path: Path, orientation: Orientation, *, interlaced: bool) -> Iterator[str]:
+def _crop(path: Path, container: InputContainer, stream: VideoStream, stored: Size, pixel_format: str) -> Crop | None:
+    moving = [other.index for other in container.streams.video if not other.disposition & Disposition.attached_pic]
+    number = moving.index(stream.index)
+    crop = container_crop(path, container.format.name, track=stream.id, number=number, stored=stored)
+    crop = None if crop is None else crop.on_samples(pixel_format)
+    return crop if crop is not None and crop.fits(stored) else None
+
+
+def _notices(path: Path, orientation: Orientation, crop: Crop | None, *, interlaced: bool) -> Iterator[str]:
     if not orientation.upright:
         yield f"{path.name} carries a rotation tag: frames are turned upright and written without the tag."
+    if crop is not None:
+        yield f"{path.name} shows a part of its stored pictures only: the rest is cropped, as players do."
     if interlaced:
         yield f"{path.name} is interlaced: its frames are deinterlaced, one picture for each, and written progressive."

@@ -14,6 +14,7 @@ from av.video.frame import VideoFrame
 
 from facefusion.core.errors import MediaError
 from facefusion.core.values import Frame, Picture
+from facefusion.media.cropping import cropped
 from facefusion.media.damage import Damage
 from facefusion.media.decoding import DamageMetError, Decoder
 from facefusion.media.frames import checksum, picture_of
@@ -49,6 +50,17 @@ class Anchor:
     time: Fraction
     checksum: int
     """Of its picture, as :func:`facefusion.media.frames.checksum` gives it."""
+
+
+class _Note(NamedTuple):
+    """What goes along with a frame from the decoder on."""
+
+    time: Fraction | None
+    """That the file gives it."""
+    length: Fraction
+    """That the file gives it, in seconds; 0 where it gives none."""
+    found: Damage
+    """What had been found when it was decoded."""
 
 
 class _Shown(NamedTuple):
@@ -231,9 +243,9 @@ class VideoReader:
     def _shown(self, decoder: Decoder) -> Iterator[_Shown]:
         """All frames from where the decoder stands, with their times; one frame is read ahead."""
         info = self._info
-        whole = deinterlaced(self._watched(decoder.frames()))
+        whole = cropped(deinterlaced(self._watched(decoder.frames())), info.crop, info.coded_size)
         timed = settle(
-            (((frame, found), time) for frame, (time, found) in whole),
+            (((frame, note), note.time) for frame, note in whole),
             origin=info.start_time,
             step=1 / info.frame_rate,
             tick=info.time_base,
@@ -243,37 +255,33 @@ class VideoReader:
         if held is None:
             return
         for following in timed:
-            (frame, found), time = held
-            yield _Shown(frame, time, following[1] - time, found)
+            (frame, note), time = held
+            yield _Shown(frame, time, following[1] - time, note.found)
             held = following
-        (frame, found), time = held
-        yield _Shown(frame, time, self._last_duration(frame, time), found)
+        (frame, note), time = held
+        yield _Shown(frame, time, self._last_duration(note, time), note.found)
 
-    def _watched(
-        self, stamped: Iterable[tuple[VideoFrame, Fraction | None]]
-    ) -> Iterator[tuple[VideoFrame, tuple[Fraction | None, Damage]]]:
-        """The frames, and with each what was found so far."""
+    def _watched(self, stamped: Iterable[tuple[VideoFrame, Fraction | None]]) -> Iterator[tuple[VideoFrame, _Note]]:
         found = replace(self._found)
         for frame, time in stamped:
             if frame.interlaced_frame and not self._info.interlaced:
                 self._found.interlaced += 1
             if found != self._found:
                 found = replace(self._found)
-            yield frame, (time, found)
+            yield frame, _Note(time, frame.duration * self._info.time_base, found)
 
     def _tell(self, found: Damage) -> None:
         if found is not self._told:
             self.damage, self._told = self._kept.plus(found.since(self._unwanted)), found
 
-    def _last_duration(self, frame: VideoFrame, time: Fraction) -> Fraction:
+    def _last_duration(self, note: _Note, time: Fraction) -> Fraction:
         """How long the last frame is shown: to the end of the picture where that is known and near."""
         info = self._info
         usual = 1 / info.frame_rate
         left = info.start_time + info.duration - time
         if info.tells_duration and 0 < left <= FARTHEST_END * usual:
             return left
-        own = frame.duration * info.time_base
-        return own if 0 < own <= FARTHEST_END * usual else usual
+        return note.length if 0 < note.length <= FARTHEST_END * usual else usual
 
     def _picture(self, frame: VideoFrame) -> Picture:
         info = self._info
