@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from facefusion.core.report import NotKept
 from facefusion.core.stop import StopToken
 from facefusion.core.values import Frame
 from facefusion.media.animation import write_animation
@@ -61,7 +62,7 @@ def animate(
     lost = [
         f"{path.suffix} holds no {track.kind} track ({track.codec}) of {source.path.name}." for track in source.tracks
     ]
-    return (*notices, *lost)
+    return tuple(NotKept(notice) for notice in (*notices, *lost))
 
 
 def _frames(segments: Sequence[Segment], encoding: Encoding, stop: StopToken) -> Generator[Frame, None, None]:

@@ -18,6 +18,7 @@ from av.container import OutputContainer
 from av.stream import AttachmentStream, Discard, Stream
 from av.subtitles.stream import SubtitleStream
 
+from facefusion.core.report import NotKept
 from facefusion.media.chapters import chapters_within
 from facefusion.media.container import Container
 from facefusion.media.copying import PacketCopier
@@ -158,10 +159,11 @@ class TrackCopier:
             stream = self._source.streams[index]
             last = ((stream.start_time or 0) + (stream.duration or 0)) * (stream.time_base or Fraction(0))
             if kind == "audio" and span.end is None and last > over + SLIP:
-                self.notices.append(
+                lost = (
                     f"Audio track {index} of {self._info.path.name} goes on for {float(last - over):.3f} s after the "
                     "picture; the output's container cannot hold that."
                 )
+                self.notices.append(NotKept(lost))
         return replace(span, end=over if span.end is None else min(span.end, over))
 
     def _settle_sound(self) -> None:
@@ -183,7 +185,7 @@ class TrackCopier:
         name = f"the sound of {replacement.path.name}"
         added = self._new_sound(stream, name, "mp4") if isinstance(stream, AudioStream) else None
         if added is None:
-            self.notices.append(f"The output's container cannot hold {name}; it is left out.")
+            self.notices.append(NotKept(f"The output's container cannot hold {name}; it is left out."))
         else:
             feed.add(replacement.stream, added.writer)
         return feed
@@ -257,4 +259,5 @@ class TrackCopier:
         source = self._source.streams[track.index]
         said = source.codec_context.codec.canonical_name if track.codec else source.metadata.get("filename", "")
         what = f"{track.kind} track {track.index}" + (f" ({said})" if said else "")
-        self.notices.append(f"The output's container cannot hold the {what} of {self._info.path.name}; it is left out.")
+        left_out = f"The output's container cannot hold the {what} of {self._info.path.name}; it is left out."
+        self.notices.append(NotKept(left_out))

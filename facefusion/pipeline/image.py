@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+from facefusion.core.report import NotKept
 from facefusion.core.stop import StopToken
 from facefusion.core.values import Frame, Picture
 from facefusion.media.image import ImageDetails, write_image
@@ -43,4 +44,4 @@ def process_image(
         events.emit(StageProgress())
     finally:
         events.emit(StageFinished())
-    return Processed(outcome, notices=notices)
+    return Processed(outcome, notices=tuple(NotKept(notice) for notice in notices))
