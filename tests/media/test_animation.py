@@ -290,6 +290,18 @@ def test_metadata_goes_along(tmp_path, suffix):
     )
 
 
+@pytest.mark.parametrize("lossless", [False, True])
+def test_a_webp_that_only_blends_by_its_alpha_is_opaque(tmp_path, lossless):
+    pictures = [Image.fromarray(opaque(each)) for each in drawings()]
+    pictures[0].save(tmp_path / "a.webp", save_all=True, append_images=pictures[1:], duration=50, lossless=lossless)
+    facts = animation_facts(tmp_path / "a.webp")
+    assert facts is not None and not facts.alpha
+    with AnimationReader(tmp_path / "a.webp") as reader:
+        for frame, each in zip(reader, drawings(), strict=True):
+            assert isinstance(frame.picture, BgrPicture) and frame.picture.alpha is None
+            assert np.abs(frame.picture.pixels[..., ::-1].astype(int) - each).mean() < 4
+
+
 def test_orientation_is_applied(tmp_path):
     exif = Image.Exif()
     exif[274] = 6

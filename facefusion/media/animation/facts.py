@@ -32,6 +32,10 @@ GRAPHIC_CONTROL, APPLICATION = 0xF9, 0xFF
 LOOPING = (b"NETSCAPE2.0", b"ANIMEXTS1.0")
 TABLE = 0x80
 """Flag of a colour table."""
+CLEARS, REPLACES = 0x01, 0x02
+"""WebP: after a frame its rectangle is emptied; a frame replaces what lies under it instead of blending."""
+LOSSLESS_ALPHA = 0x10
+"""In the fifth byte of lossless WebP data: its alpha is used."""
 TRANSPARENT_COLOUR_TYPES = (4, 6)
 """PNG's grey and RGB with alpha."""
 
@@ -138,7 +142,7 @@ def after_blocks(data: bytes, position: int) -> int:
 
 def _webp(data: bytes) -> AnimationFacts | None:
     delays: list[Fraction] = []
-    flags = data[20]
+    alpha = False
     size = Size(1 + _three_bytes(data, 24), 1 + _three_bytes(data, 27))
     loops: int | None = None
     position = 12
@@ -147,11 +151,23 @@ def _webp(data: bytes) -> AnimationFacts | None:
         if kind == b"ANIM":
             (loops,) = struct.unpack_from("<H", data, position + 12)
         elif kind == b"ANMF" and position + 8 + length <= len(data):
+            alpha |= _webp_frame_shows_ground(data, position + 8, size, first=not delays)
             delays.append(_three_bytes(data, position + 20) * WEBP_TICK)
         position += 8 + length + length % 2
     if loops is None:
         return None
-    return AnimationFacts("WEBP", size, tuple(delays), loops, bool(flags & 0x10), whole=position <= len(data) + 1)
+    return AnimationFacts("WEBP", size, tuple(delays), loops, alpha, whole=position <= len(data) + 1)
+
+
+def _webp_frame_shows_ground(data: bytes, start: int, size: Size, *, first: bool) -> bool:
+    """Whether a frame can leave a pixel transparent; files say they have alpha where frames only blend by it."""
+    corner = (_three_bytes(data, start), _three_bytes(data, start + 3))
+    sides = (_three_bytes(data, start + 6) + 1, _three_bytes(data, start + 9) + 1)
+    flags, kind = data[start + 15], data[start + 16 : start + 20]
+    if flags & CLEARS or (first and (corner, sides) != ((0, 0), size)):
+        return True
+    has_alpha = kind == b"ALPH" or (kind == b"VP8L" and bool(data[start + 28] & LOSSLESS_ALPHA))
+    return has_alpha and (first or bool(flags & REPLACES))
 
 
 def _three_bytes(data: bytes, position: int) -> int:
