@@ -61,6 +61,8 @@ class Decoder:
         self._context.thread_count = threads
         self._must_be_sound = threads != 1
         self._failed = False
+        self._recovers = False
+        """The stream was entered in its middle, and no sound frame has come yet: what is wrong is due to that."""
         self._last_stamp: int | None = None
         self._turns: deque[Fraction | None] = deque()
         """Decoding times of packets whose frames have not come yet."""
@@ -77,7 +79,7 @@ class Decoder:
         self._context.flush_buffers()
         self._turns.clear()
         self._losses.restart()
-        self._must_be_sound = True
+        self._must_be_sound = self._recovers = True
         return True
 
     def frames(self) -> Iterator[tuple[VideoFrame, Fraction | None]]:
@@ -110,8 +112,9 @@ class Decoder:
             try:
                 frames = self._context.decode(packet)
             except av.FFmpegError:
-                self._failed = True
-                self._damage.lost += not self._losses.is_able
+                if not self._recovers:
+                    self._failed = True
+                    self._damage.lost += not self._losses.is_able
                 if self._turns:
                     self._turns.popleft()
                 continue
@@ -121,7 +124,8 @@ class Decoder:
                 if frame.is_corrupt and self._leaves_holes:
                     self._damage.lost += 1
                     continue
-                self._damage.frames += frame.is_corrupt
+                self._recovers &= frame.is_corrupt
+                self._damage.frames += frame.is_corrupt and not self._recovers
                 yield frame, time
         self._damage.lost += self._losses.finish()
 

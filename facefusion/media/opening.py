@@ -25,7 +25,7 @@ from facefusion.media.orientation import Orientation
 from facefusion.media.pixel_format import has_alpha
 from facefusion.media.side_data import side_data_of
 
-FRAMES = 16
+FRAMES = 8
 """Frames that are looked at."""
 
 MOST_FAILURES = 300

@@ -32,6 +32,10 @@ decoding began: leading frames of an open group of pictures, the deinterlacer's 
 RUN_UP_FRAMES = 16
 """The longest reach of a reference in H.264 and HEVC, in frames."""
 
+FARTHER = 12
+"""A stream without an index is entered anywhere and decodes from the next key frame on, so the run-up may have to be
+this many times longer."""
+
 FARTHEST_END = 10
 """The last frame is shown up to the end of the picture where that is at most this many frames away."""
 
@@ -212,14 +216,22 @@ class VideoReader:
         if self._is_careful:
             return None
         run_up = max(RUN_UP, RUN_UP_FRAMES / self._info.frame_rate)
-        if time - run_up <= self._info.start_time:
+        for reach in (run_up, run_up * FARTHER):
+            entered = self._run_up_to(time, reach, latest=time - run_up / 2)
+            if entered is not None:
+                return entered
+        return None
+
+    def _run_up_to(self, time: Fraction, reach: Fraction, latest: Fraction) -> Iterator[_Shown] | None:
+        """The frame shown at a time and those after it, if decoding begins ``latest`` when sent ``reach`` back."""
+        if time - reach <= self._info.start_time:
             return None
         decoder = self._open()
-        if not decoder.seek(time - run_up):
+        if not decoder.seek(time - reach):
             return None
         shown = self._shown(decoder)
         before = next(shown, None)
-        if before is None or before.time > time - run_up / 2:
+        if before is None or before.time > latest:
             return None
         for one in shown:
             self._check()
