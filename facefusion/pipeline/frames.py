@@ -12,6 +12,7 @@ import cv2
 from facefusion.core.errors import FaceFusionError, ResourceError
 from facefusion.core.values import Face, Frame, Picture, Pixels, Size
 from facefusion.observability.events import EventSink, FrameHeld
+from facefusion.pipeline.frame_files import FrameFile
 from facefusion.pipeline.stages import StageClock
 from facefusion.processors.base import Processor
 
@@ -68,6 +69,8 @@ class FrameResult:
     """That were worked on."""
     found: int
     held: bool
+    file: FrameFile | None = None
+    """Where frames are written as image files."""
 
 
 class Strand:

@@ -22,7 +22,9 @@ FORMAT = 1
 FOLDER_NAME = re.compile(r"[0-9a-f]{16}-[0-9a-f]{8}")
 LOCK = "lock"
 MARK = "folder.json"
-SEGMENT = re.compile(r"segment-(?P<number>[0-9]{6,})\.(mkv|json|json\.part)")
+KEPT = "kept"
+"""Name of the file that says that the user wants to keep the folder."""
+SEGMENT = re.compile(r"segment-(?P<number>[0-9]{6,})\.(mkv|mkv\.part|json|json\.part)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,14 @@ class LeftFolder:
         return float(begun) if isinstance(begun, int | float) else self.path.stat().st_mtime
 
     @property
+    def is_kept(self) -> bool:
+        """Whether the user asked for it to stay."""
+        return self.is_marked and (self.path / KEPT).exists()
+
+    @property
     def changed(self) -> float:
         """When something in it was last written, in seconds since 1970."""
-        return max(path.lstat().st_mtime for path in (self.path, *self.path.iterdir()) if path.name != LOCK)
+        return max(path.lstat().st_mtime for path in (self.path, *self.path.rglob("*")) if path.name != LOCK)
 
     @property
     def record_count(self) -> int:
@@ -67,8 +74,8 @@ class LeftFolder:
 
     @property
     def is_resumable(self) -> bool:
-        """Whether a run of the same step could go on from it."""
-        return self.fingerprint is not None and self.record_count > 0
+        """Whether a run of the same step could go on from it, or the user asked for it to stay."""
+        return self.is_kept or (self.fingerprint is not None and self.record_count > 0)
 
     def clean(self, max_age: float, *, resumable: bool = False) -> Removed | None:
         """Remove it if nobody needs it, else release it; only while :func:`alone`.

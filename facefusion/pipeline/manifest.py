@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self, cast
@@ -11,6 +11,7 @@ from typing import Any, Self, cast
 from facefusion.media.damage import Damage
 from facefusion.media.reader import Anchor
 from facefusion.media.segment import Segment
+from facefusion.pipeline.frame_files import Content, FrameFile
 from facefusion.pipeline.observation import Checkpoint
 from facefusion.pipeline.outcome import Outcome
 
@@ -23,6 +24,13 @@ class Manifest:
     """None where none of its frames is shown."""
     outcome: Outcome
     checkpoint: Checkpoint
+    files: Mapping[int, FrameFile] = field(default_factory=dict)
+    """Of its frames, by index; empty where they were not written."""
+
+    @property
+    def edited(self) -> list[int]:
+        """Frames that show what someone changed in their files."""
+        return [index for index, file in self.files.items() if file.edited]
 
     def to_json(self) -> Mapping[str, object]:
         """Everything, fit for JSON."""
@@ -38,6 +46,7 @@ class Manifest:
             "content": dict(at.content),
             "damage": asdict(at.damage),
             "dropped": at.dropped,
+            "files": [[index, *file.content, file.edited] for index, file in self.files.items()],
         }
 
     @classmethod
@@ -64,4 +73,8 @@ class Manifest:
             dropped=int(fields["dropped"]),
         )
         segment = None if fields["segment"] is None else Segment.from_json(file, fields["segment"])
-        return cls(segment, Outcome.from_json(fields["outcome"]), checkpoint)
+        files = {
+            int(index): FrameFile(Content(int(size), int(checksum)), bool(edited))
+            for index, size, checksum, edited in fields["files"]
+        }
+        return cls(segment, Outcome.from_json(fields["outcome"]), checkpoint, files)

@@ -48,6 +48,7 @@ class Observation:
         rate: frames per second of the result; where none, every frame keeps its time.
         first: number of the first segment to make.
         before: the checkpoint of the segment before that.
+        until: number of the segment before which to end.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Observation:
         rate: Fraction | None,
         first: int,
         before: Checkpoint | None,
+        until: int | None = None,
     ) -> None:
         self.checkpoints: dict[int, Checkpoint] = {}
         """By number of the segment; complete for a segment before the first task of the next is given."""
@@ -67,6 +69,7 @@ class Observation:
         self._cuts = cuts
         self._rate = rate
         self._number = first
+        self._until = until
         self._damage = Damage() if before is None else before.damage
         self._unread = Damage()
         self._anchor: Anchor | None = None
@@ -87,6 +90,8 @@ class Observation:
                 continue
             if cuts.number_of(frame.index) > self._number:
                 self._pass(pace, is_last=False)
+                if self._number == self._until:
+                    return
                 strand, coming = coming or work.strand(), None
             begun = True
             self._end = frame.time + frame.duration

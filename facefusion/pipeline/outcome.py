@@ -43,6 +43,11 @@ class Outcome:
         """Everything, fit for JSON."""
         return asdict(self)
 
+    @property
+    def frames_read(self) -> int:
+        """Frames of the target."""
+        return self.frames + self.dropped_frames
+
     def add(self, other: Outcome) -> None:
         """Count what another stretch of the same target came to."""
         for name in NUMBERS:

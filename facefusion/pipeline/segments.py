@@ -5,8 +5,9 @@ The cuts depend on the target and the settings only, so every run of a step, on 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from facefusion.core.values import Size
 
@@ -67,3 +68,10 @@ def segment_frames(processors: Sequence[str], size: Size) -> int:
     if any(name.endswith("_enhancer") for name in processors):
         return SLOW_SEGMENT_FRAMES
     return LARGE_SEGMENT_FRAMES if size.width * size.height > LARGE_PIXELS else SEGMENT_FRAMES
+
+
+def stretches(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Numbers in ascending order as stretches without a gap: the first one of each and the one before which it ends."""
+    for _, group in groupby(enumerate(numbers), key=lambda place: place[1] - place[0]):
+        together = [number for _, number in group]
+        yield together[0], together[-1] + 1

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self, cast
+from typing import cast
 
 from facefusion.core.errors import ContentRefusedError, MediaError, OutputError, UsageError
 from facefusion.core.formats import is_moving_image
@@ -20,20 +19,24 @@ from facefusion.media.animate import Drawing, animate
 from facefusion.media.assemble import Cut, Sound, assemble
 from facefusion.media.damage import Damage
 from facefusion.media.encoding import Encoding
+from facefusion.media.frame_image import FrameFormat
 from facefusion.media.frame_reader import frame_reader
 from facefusion.media.probe import MediaInfo
-from facefusion.media.segment import Segment, SegmentWriter
-from facefusion.media.segment_writer import segment_writer
 from facefusion.memory.meter import MemoryMeter
-from facefusion.observability.events import EventSink, StageFinished, StageProgress, StageStarted
-from facefusion.pipeline.frames import FrameResult, FrameWork
+from facefusion.observability.events import EventSink, Notice, StageFinished, StageProgress, StageStarted
+from facefusion.pipeline.frame_files import FrameFiles
+from facefusion.pipeline.frames import FrameResult, FrameTask, FrameWork
 from facefusion.pipeline.manifest import Manifest
 from facefusion.pipeline.observation import Observation
 from facefusion.pipeline.outcome import Outcome, Processed
 from facefusion.pipeline.pace import Pace
-from facefusion.pipeline.segments import SegmentPlan
+from facefusion.pipeline.piece import Piece
+from facefusion.pipeline.segments import SegmentPlan, stretches
 from facefusion.pipeline.window import WindowPlan, run_in_order
 from facefusion.pipeline.work_folder import WorkFolder
+
+FRAME_FILES = "frame_files"
+"""The stage of writing and reading them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,10 @@ class VideoPlan:
     segment_frames: int
     window: WindowPlan
     decoder_threads: int
+    frame_format: FrameFormat | None = None
+    """Of the files that finished frames are written to as well; none where they are not."""
+    keep_folder: bool = False
+    """Whether the work folder stays when the result is in place."""
 
     @property
     def segments(self) -> SegmentPlan:
@@ -108,29 +115,37 @@ def process_video(
         ResourceError: memory ran over the limit, or the disk is full.
         Stopped: a stop was requested; finished segments stay in the folder.
     """
-    run = _Run(info, plan, folder, work, events)
-    resumed = run.frames
-    events.emit(StageStarted("process", plan.trim.count(info)))
-    try:
-        if resumed:
-            events.emit(StageProgress(resumed))
-        if not run.complete:
-            run.render(meter, stop)
-        notices = run.join(stop)
-    except ContentRefusedError:
-        folder.discard()
-        raise
-    finally:
-        events.emit(StageFinished())
-    folder.discard()
-    return Processed(run.outcome, run.damage, resumed, notices)
+    with ExitStack() as stack:
+        files = None
+        if plan.frame_format is not None:
+            files = stack.enter_context(FrameFiles(folder.path, plan.frame_format))
+        run = _Run(info, plan, folder, work, events, files)
+        events.emit(StageStarted("process", plan.trim.count(info)))
+        try:
+            run.renew(meter, stop)
+            if not run.complete:
+                run.render(meter, stop)
+            notices = run.join(stop)
+        except ContentRefusedError:
+            folder.discard()
+            raise
+        finally:
+            events.emit(StageFinished())
+    folder.finish(keep=plan.keep_folder)
+    return Processed(run.outcome, run.damage, run.resumed, notices)
 
 
 class _Run:
     """One run over a video: takes over finished segments, makes those that are left, and joins all."""
 
     def __init__(
-        self, info: MediaInfo, plan: VideoPlan, folder: WorkFolder, work: FrameWork, events: EventSink
+        self,
+        info: MediaInfo,
+        plan: VideoPlan,
+        folder: WorkFolder,
+        work: FrameWork,
+        events: EventSink,
+        files: FrameFiles | None,
     ) -> None:
         self._info = info
         self._plan = plan
@@ -139,19 +154,22 @@ class _Run:
         self._folder = folder
         self._work = work
         self._events = events
+        self._files = files
+        self._unseen = work.content.state()
         self._manifests = [
             Manifest.from_json(record, folder.segment_path(number)) for number, record in enumerate(folder.records)
         ]
-        self.outcome = Outcome()
-        for manifest in self._manifests:
-            self.outcome.add(manifest.outcome)
-        if self._manifests:
-            work.content.restore(self._manifests[-1].checkpoint.content)
+        self._made = False
+        self.resumed = 0
+        """Frames of the target that an earlier run had finished, and that are taken as they are."""
 
     @property
-    def frames(self) -> int:
-        """Frames of the target that are done."""
-        return self.outcome.frames + self.outcome.dropped_frames
+    def outcome(self) -> Outcome:
+        """What came out so far."""
+        total = Outcome()
+        for manifest in self._manifests:
+            total.add(manifest.outcome)
+        return total
 
     @property
     def complete(self) -> bool:
@@ -163,23 +181,28 @@ class _Run:
         """What was found in the target so far."""
         return self._manifests[-1].checkpoint.damage if self._manifests else Damage()
 
+    def renew(self, meter: MemoryMeter, stop: StopToken) -> None:
+        """Make those finished segments again whose frames are not as their files are now."""
+        stale = []
+        for number, manifest in enumerate(self._manifests):
+            stop.check()
+            if self._is_current(manifest):
+                self.resumed += manifest.outcome.frames_read
+            else:
+                stale.append(number)
+        if self.resumed:
+            self._events.emit(StageProgress(self.resumed))
+        if stale:
+            reason = "without what was changed in frames by hand; --workflow-strategy disk takes that over"
+            if self._files is not None:
+                reason = f"since frames in {self._files.folder} were changed or are not there"
+            self._events.emit(Notice(f"{len(stale)} of the finished segments are made again, {reason}."))
+        for first, until in stretches(stale):
+            self._make(first, until, meter, stop)
+
     def render(self, meter: MemoryMeter, stop: StopToken) -> None:
         """Make the segments that are left."""
-        plan, before = self._plan, self._manifests[-1].checkpoint if self._manifests else None
-        anchor = None if before is None else before.anchor
-        start = plan.trim.start if anchor is None else None
-        with ExitStack() as stack:
-            reader = stack.enter_context(
-                frame_reader(self._info, start=start, end=plan.trim.end, threads=plan.decoder_threads, anchor=anchor)
-            )
-            observation = Observation(
-                reader, self._work, self._cuts, self._rate, first=len(self._manifests), before=before
-            )
-            tasks = stack.enter_context(closing(observation.tasks()))
-            results = stack.enter_context(
-                closing(run_in_order(tasks, self._work.process, plan.window, stop, meter.pressure, meter.check))
-            )
-            self._write(results, observation, meter, stop)
+        self._make(len(self._manifests), None, meter, stop)
 
     def join(self, stop: StopToken) -> tuple[str, ...]:
         """Put the segments together; what the user should know."""
@@ -191,9 +214,10 @@ class _Run:
         except OutputError:
             self._folder.discard()  # nothing in it is worth going on from
             raise
+        last = self._manifests[-1].checkpoint
+        self._work.content.restore(last.content)
         self._work.finish()
         stop.check()
-        last = self._manifests[-1].checkpoint
         cut = Cut(
             last.origin if plan.trim.start else None,
             last.end if plan.trim.end is not None else None,
@@ -207,40 +231,80 @@ class _Run:
                 notices = assemble(plan.output, segments, plan.encoding, self._info, cut, stop, plan.sound)
         return (*notices, *self._notices())
 
-    def _write(
-        self, results: Iterator[FrameResult], observation: Observation, meter: MemoryMeter, stop: StopToken
-    ) -> None:
-        """Encode finished frames; a segment is recorded as soon as all of it is there."""
+    def _is_current(self, manifest: Manifest) -> bool:
+        """Whether a finished segment shows its frames as their files are, or, without files, as they came out."""
+        if self._files is None:
+            return not manifest.edited
+        with self._work.clock.measure(FRAME_FILES):
+            files = manifest.files
+            return len(files) == manifest.outcome.frames and all(map(self._files.holds, files, files.values()))
+
+    def _make(self, first: int, until: int | None, meter: MemoryMeter, stop: StopToken) -> None:
+        """Make the segments from number ``first`` to before ``until``."""
+        self._made = True
+        plan, before = self._plan, self._manifests[first - 1].checkpoint if first else None
+        anchor = None if before is None else before.anchor
+        start = plan.trim.start if anchor is None else None
+        self._work.content.restore(self._unseen if before is None else before.content)
         with ExitStack() as stack:
-            piece = self._next_piece(stack, stop)
+            reader = stack.enter_context(
+                frame_reader(self._info, start=start, end=plan.trim.end, threads=plan.decoder_threads, anchor=anchor)
+            )
+            observation = Observation(reader, self._work, self._cuts, self._rate, first, before, until)
+            tasks = stack.enter_context(closing(observation.tasks()))
+            results = stack.enter_context(
+                closing(run_in_order(tasks, self._process, plan.window, stop, meter.pressure, meter.check))
+            )
+            self._write(first, results, observation, meter, stop)
+
+    def _process(self, task: FrameTask) -> FrameResult:
+        """All that is done to a frame, on any thread."""
+        result = self._work.process(task)
+        if self._files is not None:
+            with self._work.clock.measure(FRAME_FILES):
+                result.file = self._files.keep(result.frame.index, result.frame.picture)
+        return result
+
+    def _write(
+        self, number: int, results: Iterator[FrameResult], observation: Observation, meter: MemoryMeter, stop: StopToken
+    ) -> None:
+        """Encode finished frames, from segment ``number`` on; a segment is recorded as soon as all of it is there."""
+        with ExitStack() as stack:
+            piece = self._piece(number, stack, stop)
             for result in results:
-                while self._cuts.number_of(result.frame.index) > len(self._manifests):
-                    self._record(piece, observation)
-                    piece = self._next_piece(stack, stop)
+                while self._cuts.number_of(result.frame.index) > number:
+                    self._record(number, piece, observation)
+                    number += 1
+                    piece = self._piece(number, stack, stop)
                 with self._work.clock.measure("encode"):
                     piece.write(result, cast("Pace", observation.pace))
                 self._events.emit(StageProgress())
                 meter.check()
-            while len(self._manifests) in observation.checkpoints:
-                self._record(piece, observation)
-                piece = self._next_piece(stack, stop)
+            while number in observation.checkpoints:
+                self._record(number, piece, observation)
+                number += 1
+                piece = self._piece(number, stack, stop)
 
-    def _next_piece(self, stack: ExitStack, stop: StopToken) -> _Piece:
-        path = self._folder.segment_path(len(self._manifests))
-        return stack.enter_context(_Piece(self._plan.encoding, path, stop))
+    def _piece(self, number: int, stack: ExitStack, stop: StopToken) -> Piece:
+        is_there = number < len(self._manifests)
+        path = self._folder.spare_path(number) if is_there else self._folder.segment_path(number)
+        return stack.enter_context(Piece(self._plan.encoding, path, stop))
 
-    def _record(self, piece: _Piece, observation: Observation) -> None:
-        number = len(self._manifests)
+    def _record(self, number: int, piece: Piece, observation: Observation) -> None:
         with self._work.clock.measure("encode"):
             segment = piece.finish()
+        file = None if segment is None else segment.path
+        if segment is not None:
+            segment = replace(segment, path=self._folder.segment_path(number))
         checkpoint = observation.checkpoints.pop(number)
         piece.outcome.dropped_frames = checkpoint.dropped
         if checkpoint.dropped:
             self._events.emit(StageProgress(checkpoint.dropped))
-        manifest = Manifest(segment, piece.outcome, checkpoint)
-        self._folder.record(number, None if segment is None else segment.path, manifest.to_json())
-        self._manifests.append(manifest)
-        self.outcome.add(piece.outcome)
+        manifest = Manifest(segment, piece.outcome, checkpoint, piece.files)
+        if number < len(self._manifests):  # what is seen in a target does not change with its frames' files
+            manifest = replace(manifest, checkpoint=self._manifests[number].checkpoint)
+        self._folder.record(number, file, manifest.to_json())
+        self._manifests[number : number + 1] = [manifest]
 
     def _notices(self) -> Iterator[str]:
         if self.damage.notice is not None:
@@ -249,43 +313,12 @@ class _Run:
         if dropped or repeated:
             rate = float(self._plan.encoding.frame_rate)
             yield f"At {rate:.6g} frames per second {dropped} frames are left out and {repeated} are shown again."
+        if self._files is not None:
+            edited = [index for manifest in self._manifests for index in manifest.edited]
+            yield from self._files.notices(edited, made=self._made, keep=self._plan.keep_folder)
 
     def _no_frame(self) -> MediaError:
         first = self._plan.trim.start or 0
         return MediaError(
             f"{self._info.path} has no frame from {first} on", "Choose another --trim-frame-start or --trim-frame-end."
         )
-
-
-class _Piece:
-    """The segment that is being written, with its counts. A context manager; the file is made with the first frame."""
-
-    def __init__(self, encoding: Encoding, path: Path, stop: StopToken) -> None:
-        self.outcome = Outcome()
-        self._stop = stop
-        self._encoding = encoding
-        self._path = path
-        self._stack = ExitStack()
-        self._writer: SegmentWriter | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
-
-    def write(self, result: FrameResult, pace: Pace) -> None:
-        """Encode a finished frame, as often as it is shown."""
-        if self._writer is None:
-            self._writer = self._stack.enter_context(segment_writer(self._encoding, self._path, self._stop))
-        places = pace.places(result.frame)
-        for time, duration in places:
-            self._writer.write(replace(result.frame, time=time, duration=duration))
-        self.outcome.count(result)
-        self.outcome.repeated_frames += len(places) - 1
-
-    def finish(self) -> Segment | None:
-        """Complete the file; none where no frame came."""
-        return None if self._writer is None else self._writer.finish()

@@ -8,6 +8,7 @@
         folder.json                    format, fingerprint, beginning
         segment-000000.mkv             a finished segment, and
         segment-000000.json            its record: size and SHA-256 of the file, and the pipeline's manifest
+        kept                           where the user wants the folder to stay
 
 A segment counts as finished when its record is there and its file is what the record says. The record appears under its
 name only after the file's content is on the disk, so a process may die anywhere in between.
@@ -31,7 +32,7 @@ import filelock
 
 from facefusion.core.errors import ResourceError
 from facefusion.core.storage import flush, refusal, write_whole
-from facefusion.pipeline.left_folders import FORMAT, LOCK, MARK, SEGMENT, LeftFolder, read_json, unused
+from facefusion.pipeline.left_folders import FORMAT, KEPT, LOCK, MARK, SEGMENT, LeftFolder, read_json, unused
 from facefusion.pipeline.work_root import REMEDY, alone, lock_on, work_root
 
 __all__ = ["WorkFolder", "address_of", "work_root"]
@@ -53,7 +54,8 @@ def address_of(target: Path, output: Path) -> str:
 class WorkFolder:
     """The folder of one run. A context manager: as long as it is open, no other run touches it.
 
-    Left without :meth:`discard`, it stays for the next run if a segment is recorded in it, else it goes.
+    Left without :meth:`finish` or :meth:`discard`, it stays for the next run if a segment is recorded in it, else it
+    goes; one that the user wants to keep stays.
     """
 
     def __init__(self, path: Path, lock: filelock.BaseFileLock, records: tuple[Mapping[str, object], ...]) -> None:
@@ -71,8 +73,8 @@ class WorkFolder:
     def open(cls, root: Path, address: str, fingerprint: Mapping[str, str], *, resume: bool) -> Self:
         """Go on in the folder that an earlier run left, or begin in a new one.
 
-        Folders of the same address that no run holds and that cannot be gone on from are removed, and so is what is
-        stale of other steps.
+        Folders of the same address that no run holds and that cannot be gone on from are removed, unless the user wants
+        to keep them, and so is what is stale of other steps.
 
         Args:
             root: from :func:`work_root`.
@@ -95,11 +97,14 @@ class WorkFolder:
                 chosen = _best(found, fingerprint) if resume else None
                 notices = [] if chosen else list(_reasons(found, fingerprint, resume=resume))
                 for folder in found:
-                    if folder is not chosen:
+                    if folder is not chosen and folder.is_kept:
+                        notices.append(f"{folder.path}, which an earlier run was to keep, stays as it is.")
+                        folder.lock.release()
+                    elif folder is not chosen:
                         folder.remove()
                 if chosen is None:
                     return cls._begin(root, address, fingerprint, notices)
-            return cls._go_on(chosen)
+            return cls._go_on(chosen, notices)
         except OSError as error:
             raise refusal(error, root, REMEDY) from error
 
@@ -121,9 +126,10 @@ class WorkFolder:
         return made
 
     @classmethod
-    def _go_on(cls, left: LeftFolder) -> Self:
+    def _go_on(cls, left: LeftFolder, notices: list[str]) -> Self:
         records, damage = _verified(left.path)
         opened = cls(left.path, left.lock, records)
+        opened.notices += notices
         try:
             _drop_after(left.path, len(records))
         except BaseException:
@@ -144,10 +150,15 @@ class WorkFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.kept:
+        if self.kept or self.is_to_stay:
             self._lock.release()
         else:
             self.discard()
+
+    @property
+    def is_to_stay(self) -> bool:
+        """Whether this run, or one before it, was asked to keep the folder."""
+        return LeftFolder(self.path, self._lock).is_kept
 
     @property
     def promise(self) -> str | None:
@@ -160,12 +171,16 @@ class WorkFolder:
         """Where the file of a segment belongs."""
         return self.path / f"segment-{number:06d}.mkv"
 
+    def spare_path(self, number: int) -> Path:
+        """Where to write a file that is to take the place of a finished segment's."""
+        return self.path / f"segment-{number:06d}.mkv.part"
+
     def record(self, number: int, file: Path | None, manifest: Mapping[str, object]) -> None:
         """Note that a segment is finished. On return its file and its record are on the disk.
 
         Args:
-            number: of the segment; segments are recorded in order.
-            file: at :meth:`segment_path`; none for a segment without frames.
+            number: of the segment; segments are recorded in order, and may be recorded again.
+            file: at :meth:`segment_path`, or at :meth:`spare_path` and then moved; none for a segment without frames.
             manifest: what a later run needs to know; fit for JSON.
 
         Raises:
@@ -178,14 +193,30 @@ class WorkFolder:
             if file is not None:
                 flush(file)
                 about = {"size": file.stat().st_size, "sha256": _digest(file)}
+                file.replace(self.segment_path(number))
             record = {"format": FORMAT, "file": about, "manifest": dict(manifest)}
             write_whole(path, json.dumps(record).encode())
         except OSError as error:
             raise refusal(error, path, REMEDY) from error
-        self.kept = number + 1
+        self.kept = max(self.kept, number + 1)
+
+    def finish(self, *, keep: bool) -> None:
+        """The result is in place: the folder goes, unless the user wants to keep it, now or since an earlier run.
+
+        Raises:
+            OutputError: it cannot be marked as one to keep.
+            ResourceError: the disk is full.
+        """
+        try:
+            if keep:
+                write_whole(self.path / KEPT, b"")
+        except OSError as error:
+            raise refusal(error, self.path, REMEDY) from error
+        if not self.is_to_stay:
+            self.discard()
 
     def discard(self) -> None:
-        """Remove the folder: the run is done, or nothing in it is worth going on from. Harmless a second time."""
+        """Remove the folder, since nothing in it is worth going on from. Harmless a second time."""
         self.kept = 0
         with contextlib.suppress(OSError, ResourceError), alone(self.path.parent):
             LeftFolder(self.path, self._lock).remove()
@@ -194,7 +225,7 @@ class WorkFolder:
 
 def _best(folders: list[LeftFolder], fingerprint: Mapping[str, str]) -> LeftFolder | None:
     fitting = [folder for folder in folders if folder.fingerprint == fingerprint]
-    return max(fitting, key=lambda folder: folder.record_count, default=None)
+    return max(fitting, key=lambda folder: (folder.is_kept, folder.record_count, folder.begun), default=None)
 
 
 def _reasons(folders: list[LeftFolder], fingerprint: Mapping[str, str], *, resume: bool) -> Iterator[str]:

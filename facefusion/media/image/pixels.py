@@ -27,6 +27,12 @@ def eight_bit_codes(image: Image.Image) -> Plane:
     return np.array(_plain(image))
 
 
+def decode_eight_bits(data: bytes) -> Plane:
+    """As :func:`eight_bit_codes`, of a file in memory."""
+    with Image.open(io.BytesIO(data)) as image:
+        return eight_bit_codes(image)
+
+
 def deep_codes(path: Path, image: Image.Image, bit_depth: int) -> Plane:
     """The pixels of an image of more than 8 bits, stretched to 16 so that white is 65535.
 

@@ -26,9 +26,9 @@ def encode_png(codes: Plane, said: list[tuple[bytes, bytes]]) -> bytes:
     return SIGNATURE + b"".join(chunk(kind, body) for kind, body in (first, *said, *rest))
 
 
-def pixels_of(codes: Plane) -> bytes:
-    """A PNG of pixels and nothing else."""
-    return bytes(imagecodecs.png_encode(codes, level=LEVEL))
+def pixels_of(codes: Plane, level: int = LEVEL) -> bytes:
+    """A PNG of pixels and nothing else; ``level`` of zlib."""
+    return bytes(imagecodecs.png_encode(codes, level=level))
 
 
 def chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:

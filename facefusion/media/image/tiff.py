@@ -27,7 +27,13 @@ LEVEL = 6
 
 
 def encode_tiff(
-    codes: Plane, *, profile: bytes, exif: bytes, xmp: bytes, resolution: tuple[float, float] | None
+    codes: Plane,
+    *,
+    profile: bytes,
+    exif: bytes,
+    xmp: bytes,
+    resolution: tuple[float, float] | None,
+    level: int = LEVEL,
 ) -> bytes:
     """A TIFF, compressed without loss.
 
@@ -37,11 +43,12 @@ def encode_tiff(
         exif: its tags become those of the file.
         xmp: a packet.
         resolution: pixels per inch.
+        level: of zlib.
     """
     layers = codes if codes.ndim == 3 else codes[..., None]
     height, width, channels = layers.shape
     rows = max(STRIP_BYTES // (width * channels * codes.itemsize), 1)
-    strips = [_strip(layers[top : top + rows]) for top in range(0, height, rows)]
+    strips = [_strip(layers[top : top + rows], level) for top in range(0, height, rows)]
     directory = ImageFileDirectory_v2(prefix=b"II")
     _add_exif(directory, exif)
     directory[WIDTH], directory[HEIGHT] = width, height
@@ -67,10 +74,10 @@ def encode_tiff(
     return b"".join((b"II*\0" + struct.pack("<I", HEADER), directory.tobytes(HEADER), *strips))
 
 
-def _strip(rows: Plane) -> bytes:
+def _strip(rows: Plane, level: int) -> bytes:
     """Differences from the pixel to the left, compressed."""
     values = np.diff(rows, axis=1, prepend=np.zeros_like(rows[:, :1])).astype(rows.dtype.newbyteorder("<"))
-    return zlib.compress(values.tobytes(), LEVEL)
+    return zlib.compress(values.tobytes(), level)
 
 
 def _add_exif(directory: ImageFileDirectory_v2, data: bytes) -> None:
