@@ -15,9 +15,7 @@ STEP = Fraction(1, 25)
 
 def settled(milliseconds, *, tick=TICK, origin=Fraction(0)):
     damage = Damage()
-    stamped = [
-        (index, None if time is None else Fraction(time, 1000)) for index, time in enumerate(milliseconds)
-    ]
+    stamped = [(index, None if time is None else Fraction(time, 1000)) for index, time in enumerate(milliseconds)]
     frames = list(settle(stamped, origin=origin, step=STEP, tick=tick, damage=damage))
     assert [index for index, _ in frames] == list(range(len(milliseconds)))
     return [time * 1000 for _, time in frames], damage
