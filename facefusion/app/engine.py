@@ -16,7 +16,7 @@ from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
 from facefusion.faces.settings import FACE_GROUPS
 from facefusion.inference.settings import ExecutionSettings, InferenceSettings
-from facefusion.media.settings import OutputSettings, TrimSettings
+from facefusion.media.settings import OutputSettings, TrimSettings, WorkflowSettings
 from facefusion.memory.release import give_back
 from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import EventSink
@@ -41,6 +41,7 @@ class Engine:
             ContentAnalyserSettings,
             OutputSettings,
             TrimSettings,
+            WorkflowSettings,
             *(entry.settings for entry in PROCESSORS),
             ExecutionSettings,
             InferenceSettings,

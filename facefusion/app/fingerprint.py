@@ -27,6 +27,11 @@ ELSEWHERE = frozenset(("source_paths", "target_path", "output_path"))
 """Settings that name files: the files' content counts instead."""
 
 
+ASIDE = frozenset(("workflow_mode", "workflow_strategy", "temp_frame_format", "keep_temp"))
+"""Settings that the encoded frames do not depend on. What someone changed in files of frames is recorded with each
+segment."""
+
+
 def fingerprint(
     snapshot: Snapshot, target: Path, sources: Iterable[Path], models: Models, execution: Execution, encoding: Encoding
 ) -> Mapping[str, str]:
@@ -43,7 +48,7 @@ def fingerprint(
     settings = {
         f"setting {spec.name}": str(snapshot.value(spec))
         for spec in snapshot.schema
-        if spec.about.scope is Scope.STEP and spec.name not in ELSEWHERE
+        if spec.about.scope is Scope.STEP and spec.name not in ELSEWHERE | ASIDE
     }
     device = execution.devices[0]
     return {

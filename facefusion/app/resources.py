@@ -15,8 +15,9 @@ from facefusion.core.formats import MediaKind
 from facefusion.core.values import Size
 from facefusion.inference.settings import ExecutionSettings
 from facefusion.media.encoder import held_frames
+from facefusion.media.frame_image import FRAME_FORMATS
 from facefusion.media.probe import MediaInfo
-from facefusion.media.settings import OutputSettings
+from facefusion.media.settings import OutputSettings, WorkflowSettings
 from facefusion.memory.budget import MemoryBudget, MemoryNeed, automatic_workers, session_bytes
 from facefusion.memory.limits import hard_limit
 from facefusion.memory.machine import read_machine
@@ -55,6 +56,7 @@ class Resources:
         self._settings = snapshot.get(ExecutionSettings)
         self._info = info
         self._encoder = snapshot.get(OutputSettings).output_video_encoder
+        self._frame_format = snapshot.get(WorkflowSettings).frame_format
         self._is_video = info.kind is MediaKind.VIDEO
         self._machine = read_machine()
         # Workers run side by side in a video; a single picture has all cores to itself.
@@ -93,9 +95,12 @@ class Resources:
     def _need(self, output_size: Size, models: Models) -> MemoryNeed:
         frame = frame_bytes(self._info, self._info.size)
         result = 0 if output_size == self._info.size else frame_bytes(self._info, output_size)
+        written = 0
+        if self._is_video and self._frame_format is not None:
+            written = FRAME_FORMATS[self._frame_format].working_bytes(output_size, self._info.bit_depth)
         return MemoryNeed(
             frame=COPIES_PER_FRAME * frame + result,
-            worker=(WORKER_MEGABYTES + models.worker_megabytes()) * MEGABYTE,
+            worker=(WORKER_MEGABYTES + models.worker_megabytes()) * MEGABYTE + written,
             models=sum(session_bytes(size) for size in models.file_bytes()),
             media=held_frames(self._encoder) * max(frame, result) if self._is_video else 0,
         )

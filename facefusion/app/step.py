@@ -30,7 +30,7 @@ from facefusion.faces.sources import find_source_faces
 from facefusion.media.codecs import check_encoder
 from facefusion.media.container import container_of
 from facefusion.media.image import read_image
-from facefusion.media.settings import OutputSettings, TrimSettings
+from facefusion.media.settings import OutputSettings, TrimSettings, WorkflowSettings
 from facefusion.media.sound import check_sound_encoder
 from facefusion.media.sound_file import SoundFile, probe_sound
 from facefusion.observability.events import Event, EventSink, Fanout, Notice
@@ -147,10 +147,13 @@ class _Step:
         """Refuse what cannot be written before models are fetched.
 
         Raises:
-            UsageError: the output's extension does not fit the target, or no part of it is meant.
+            UsageError: the output's extension or the workflow does not fit the target, or no part of it is meant.
             SetupError: the encoder of the picture or of the sound cannot be had here.
         """
-        check_output_kind(subject.info.path, output, subject.info.kind)
+        workflow, kind = self._snapshot.get(WorkflowSettings), subject.info.kind
+        workflow.check_target(subject.info.path, kind)
+        check_output_kind(subject.info.path, output, kind)
+        self._tell(workflow.notices(kind))
         if subject.still is None:
             if not is_moving_image(output):
                 settings = self._snapshot.get(OutputSettings)

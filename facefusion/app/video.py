@@ -15,10 +15,11 @@ from facefusion.core.stop import StopToken
 from facefusion.media.assemble import Sound
 from facefusion.media.encoder import EncoderSettings
 from facefusion.media.encoding import Encoding
+from facefusion.media.frame_image import FRAME_FORMATS
 from facefusion.media.probe import MediaInfo
-from facefusion.media.settings import OutputSettings
+from facefusion.media.settings import OutputSettings, WorkflowSettings
 from facefusion.media.sound_file import SoundFile
-from facefusion.media.space import check_space, needed_bytes
+from facefusion.media.space import NOTHING, check_space, needed_bytes
 from facefusion.observability.events import EventSink, Notice
 from facefusion.pipeline.frames import FrameWork
 from facefusion.pipeline.outcome import Processed
@@ -56,7 +57,7 @@ class VideoJob:
         with self._folder(traces) as folder:
             for notice in folder.notices:
                 events.emit(Notice(notice))
-            self._check_space(folder.path, plan.encoding, events)
+            self._check_space(folder.path, plan, events)
             try:
                 return process_video(self.info, plan, folder, work, resources.meter, events, stop)
             except BaseException:
@@ -65,7 +66,8 @@ class VideoJob:
                 raise
 
     def _plan(self, work: FrameWork, resources: Resources, models: Models) -> VideoPlan:
-        settings = self.snapshot.get(OutputSettings)
+        settings, workflow = self.snapshot.get(OutputSettings), self.snapshot.get(WorkflowSettings)
+        frame_format = None if workflow.frame_format is None else FRAME_FORMATS[workflow.frame_format]
         size = work.output_size(self.info.size)
         encoder = EncoderSettings(
             settings.output_video_encoder,
@@ -82,6 +84,8 @@ class VideoJob:
             segment_frames=segment_frames(self.processors, self.info.size),
             window=resources.plan_window(self.processors, size, models),
             decoder_threads=resources.decoder_threads,
+            frame_format=frame_format,
+            keep_folder=workflow.keep_temp and frame_format is not None,
         )
 
     def _fingerprint(self, models: Models, resources: Resources, encoding: Encoding) -> dict[str, str]:
@@ -96,10 +100,12 @@ class VideoJob:
             resume=not self.snapshot.get(MiscSettings).no_resume,
         )
 
-    def _check_space(self, folder: Path, encoding: Encoding, events: EventSink) -> None:
+    def _check_space(self, folder: Path, plan: VideoPlan, events: EventSink) -> None:
         frames = self.trim.count(self.info)
         if frames is None:
             return
-        warning = check_space(folder, self.output, needed_bytes(encoding, frames))
+        encoding, form = plan.encoding, plan.frame_format
+        files = NOTHING if form is None else form.need(encoding.source_size, self.info.bit_depth, frames)
+        warning = check_space(folder, self.output, needed_bytes(encoding, frames), files)
         if warning is not None:
             events.emit(Notice(warning, warning=True))

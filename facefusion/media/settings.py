@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 from facefusion.config.option import option, settings_group
+from facefusion.config.settings import STEP_COMMANDS
+from facefusion.core.errors import UsageError
+from facefusion.core.formats import MediaKind, is_moving_image
 from facefusion.media.encoder import ENCODERS, PRESETS, SOURCE_FORMAT
 from facefusion.media.sound_encoder import SOUND_ENCODERS, SoundSettings
+
+AUTO = "auto"
+DISK = "disk"
+FRAME_FORMAT_NAMES = ("bmp", "jpeg", "png", "tiff")
+ARTICLES = {MediaKind.IMAGE: "an", MediaKind.VIDEO: "a"}
 
 
 @settings_group(section="output_creation")
@@ -74,6 +83,65 @@ class TrimSettings:
     def bounds(self) -> tuple[int | None, int | None]:
         """First frame and the one before which to stop; below 0 means 0, as in FaceFusion."""
         return _from_zero(self.trim_frame_start), _from_zero(self.trim_frame_end)
+
+
+@settings_group(section="workflow", commands=STEP_COMMANDS)
+class WorkflowSettings:
+    """How a step goes about a video."""
+
+    workflow_mode: str = option(
+        AUTO,
+        "what the target has to be, as a safeguard: 'image-to-image' takes images only, 'image-to-video' videos only",
+        choices=(AUTO, "image-to-image", "image-to-video"),
+    )
+    workflow_strategy: str = option(
+        "memory",
+        "'disk' also writes the finished frames of a video as image files; the result is the same",
+        choices=("memory", DISK),
+    )
+    temp_frame_format: str = option(
+        "png",
+        "format of frames that --workflow-strategy disk writes; JPEG loses a little, BMP what is deeper than 8 bits",
+        choices=FRAME_FORMAT_NAMES,
+        value_aliases={"jpg": "jpeg", "tif": "tiff"},
+        section="frame_extraction",
+    )
+    keep_temp: bool = option(
+        False,
+        "keep the frames that --workflow-strategy disk writes; the same command takes over what is changed in them",
+        section="frame_extraction",
+    )
+
+    @property
+    def frame_format(self) -> str | None:
+        """Format in which frames are to be written; none where they are not."""
+        return self.temp_frame_format if self.workflow_strategy == DISK else None
+
+    def check_target(self, target: Path, kind: MediaKind) -> None:
+        """Make sure that the target is what it has to be; an image that moves may pass for both.
+
+        Args:
+            target: the file.
+            kind: of what it holds.
+
+        Raises:
+            UsageError: it is something else.
+        """
+        wanted = {"image-to-image": MediaKind.IMAGE, "image-to-video": MediaKind.VIDEO}.get(self.workflow_mode, kind)
+        if wanted is not kind and not (kind is MediaKind.VIDEO and is_moving_image(target)):
+            raise UsageError(
+                f"{target} is {ARTICLES[kind]} {kind.value}, and --workflow-mode {self.workflow_mode} takes "
+                f"{wanted.value}s only",
+                "Leave --workflow-mode out, or choose another target.",
+            )
+
+    def notices(self, kind: MediaKind) -> tuple[str, ...]:
+        """What is asked for and does nothing to a target of that kind."""
+        if not self.keep_temp or (kind is MediaKind.VIDEO and self.workflow_strategy == DISK):
+            return ()
+        if kind is MediaKind.IMAGE:
+            return ("--keep-temp keeps nothing of an image: the result is its only frame.",)
+        return ("--keep-temp keeps nothing without --workflow-strategy disk, which writes frames to files.",)
 
 
 def _from_zero(number: int | None) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import av
 
@@ -48,13 +49,24 @@ def needed_bytes(encoding: Encoding, frames: int) -> int:
     return int(bits * STILL / 8)
 
 
-def check_space(work: Path, output: Path, needed: int) -> str | None:
+class Need(NamedTuple):
+    """Bytes that something takes on the disk."""
+
+    least: int
+    likely: int
+
+
+NOTHING = Need(0, 0)
+
+
+def check_space(work: Path, output: Path, needed: int, frames: Need = NOTHING) -> str | None:
     """Make sure that the disks can hold the segments and the result made of them.
 
     Args:
         work: folder of the segments, of which some may be there; on the file system of the result it holds both.
         output: the result; it is written beside the one that it replaces.
         needed: from :func:`needed_bytes`.
+        frames: what frames that are written as images take beside the segments.
 
     Returns:
         A warning where it will probably not do.
@@ -64,24 +76,27 @@ def check_space(work: Path, output: Path, needed: int) -> str | None:
         OutputError: a folder cannot be looked at.
     """
     target = output.resolve().parent
-    missing = max(needed - size_of(work), 0)
+    there = size_of(work)
+    missing = Need(max(needed + frames.least - there, 0), max(LIKELY * needed + frames.likely - there, 0))
+    segments, result = "the segments" + (" and frames" if frames.least else ""), Need(needed, LIKELY * needed)
     if _device(work) == _device(target):
-        return _check(work, "the segments and the result", missing + needed)
-    warnings = (_check(work, "the segments", missing), _check(target, "the result", needed))
+        both = Need(missing.least + result.least, missing.likely + result.likely)
+        return _check(work, f"{segments} and the result", both)
+    warnings = (_check(work, segments, missing), _check(target, "the result", result))
     return next((warning for warning in warnings if warning), None)
 
 
-def _check(folder: Path, what: str, needed: int) -> str | None:
+def _check(folder: Path, what: str, needed: Need) -> str | None:
     try:
         free = shutil.disk_usage(folder).free
     except OSError as error:
         raise refusal(error, folder, "Choose another folder.") from error
     there = f"{folder} has {in_units(free)} of free space"
     remedy = "Free some space, name other folders with --temp-path and --output-path, or lower --output-video-quality."
-    if free < needed:
-        raise ResourceError(f"{there}, and {what} will take {in_units(needed)} at the least", remedy)
-    if free < LIKELY * needed:
-        return f"{there}, and {what} may take {in_units(LIKELY * needed)}. {remedy}"
+    if free < needed.least:
+        raise ResourceError(f"{there}, and {what} will take {in_units(needed.least)} at the least", remedy)
+    if free < needed.likely:
+        return f"{there}, and {what} may take {in_units(needed.likely)}. {remedy}"
     return None
 
 
