@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -35,9 +35,10 @@ def frame_reader(
     end: int | None = None,
     threads: int = 0,
     anchor: Anchor | None = None,
+    check: Callable[[], None] | None = None,
 ) -> FrameReader:
     """What reads a target; the arguments are those of :class:`facefusion.media.reader.VideoReader`."""
     if info.animation is None:
-        return VideoReader(info, start=start, end=end, threads=threads, anchor=anchor)
+        return VideoReader(info, start=start, end=end, threads=threads, anchor=anchor, check=check)
     first = (start or 0) if anchor is None else anchor.index
     return AnimationReader(info.path, start=first, end=end)

@@ -72,6 +72,9 @@ class Observation:
         self._until = until
         self._damage = Damage() if before is None else before.damage
         self._unread = Damage()
+        """What was found before the first frame of the first segment: known, or not its business."""
+        self._read = Damage()
+        """What was found up to the last frame observed."""
         self._anchor: Anchor | None = None
         self._end = Fraction(0)
         self._dropped = 0
@@ -86,7 +89,7 @@ class Observation:
             if frame.index < cuts.first_of(self._number):
                 if pace.places(frame):
                     work.look(frame, strand)
-                self._unread = replace(self._reader.damage)
+                self._unread = self._read = replace(self._reader.damage)
                 continue
             if cuts.number_of(frame.index) > self._number:
                 self._pass(pace, is_last=False)
@@ -94,6 +97,7 @@ class Observation:
                     return
                 strand, coming = coming or work.strand(), None
             begun = True
+            self._read = replace(self._reader.damage)
             self._end = frame.time + frame.duration
             if frame.index == cuts.anchor_of(self._number + 1):
                 self._anchor = Anchor(frame.index, frame.time, checksum(frame.picture))
@@ -106,6 +110,7 @@ class Observation:
                 work.look(frame, coming)
             yield task
         if begun and self.pace is not None:
+            self._read = replace(self._reader.damage)
             self._pass(self.pace, is_last=True)
 
     def _pass(self, pace: Pace, *, is_last: bool) -> None:
@@ -114,7 +119,7 @@ class Observation:
             end=self._end,
             anchor=None if is_last else self._anchor,
             content=self._work.content.state(),
-            damage=self._damage.plus(self._reader.damage.since(self._unread)),
+            damage=self._damage.plus(self._read.since(self._unread)),
             dropped=self._dropped,
         )
         self._number += 1

@@ -23,6 +23,7 @@ from facefusion.media.frame_image import FrameFormat
 from facefusion.media.frame_reader import frame_reader
 from facefusion.media.probe import MediaInfo
 from facefusion.memory.meter import MemoryMeter
+from facefusion.memory.release import give_back
 from facefusion.observability.events import EventSink, Notice, StageFinished, StageProgress, StageStarted
 from facefusion.pipeline.frame_files import FrameFiles
 from facefusion.pipeline.frames import FrameResult, FrameTask, FrameWork
@@ -126,6 +127,8 @@ def process_video(
             if not run.complete:
                 run.render(meter, stop)
             notices = run.join(stop)
+            if run.damage.notice is not None:
+                events.emit(Notice(f"{info.path}: {run.damage.notice}.", warning=True))
         except ContentRefusedError:
             folder.discard()
             raise
@@ -248,7 +251,14 @@ class _Run:
         self._work.content.restore(self._unseen if before is None else before.content)
         with ExitStack() as stack:
             reader = stack.enter_context(
-                frame_reader(self._info, start=start, end=plan.trim.end, threads=plan.decoder_threads, anchor=anchor)
+                frame_reader(
+                    self._info,
+                    start=start,
+                    end=plan.trim.end,
+                    threads=plan.decoder_threads,
+                    anchor=anchor,
+                    check=stop.check,
+                )
             )
             observation = Observation(reader, self._work, self._cuts, self._rate, first, before, until)
             tasks = stack.enter_context(closing(observation.tasks()))
@@ -293,6 +303,7 @@ class _Run:
     def _record(self, number: int, piece: Piece, observation: Observation) -> None:
         with self._work.clock.measure("encode"):
             segment = piece.finish()
+        give_back()  # what the encoder had, before the next one takes as much again
         file = None if segment is None else segment.path
         if segment is not None:
             segment = replace(segment, path=self._folder.segment_path(number))
@@ -307,8 +318,6 @@ class _Run:
         self._manifests[number : number + 1] = [manifest]
 
     def _notices(self) -> Iterator[str]:
-        if self.damage.notice is not None:
-            yield f"{self._info.path}: {self.damage.notice}."
         dropped, repeated = self.outcome.dropped_frames, self.outcome.repeated_frames
         if dropped or repeated:
             rate = float(self._plan.encoding.frame_rate)
