@@ -76,8 +76,8 @@ class AnimationReader:
                 if index >= self._start:
                     yield self._frame(image, index, time)
                 time += duration
-            self.damage.ended_early = not self.facts.whole and self._end == self.facts.frames
-            self.damage.reached = self._end
+            if not self.facts.whole and self._end == self.facts.frames:
+                self.damage.ended_early, self.damage.reached = True, self._end
 
     def _seek(self, image: Image.Image, index: int) -> bool:
         try:
