@@ -55,7 +55,7 @@ def fingerprint(
         "target": _trace(target),
         **{f"source {number}": _trace(path) for number, path in enumerate(sources, 1)},
         **settings,
-        **{f"model {name}": digest for name, digest in models.digests().items()},
+        **{f"model {name}": digest for name, digest in models.digests.items()},
         "encoding": repr(encoding),
         "program": f"{__version__} {_program()}",
         "av": version("av"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import TypeAlias
 
 from facefusion.app.paths import model_folders
@@ -68,6 +69,7 @@ class Models:
         """Size of each graph file."""
         return tuple(file.path.stat().st_size for file in dict.fromkeys(self._files.values()))
 
+    @cached_property
     def digests(self) -> dict[str, str]:
         """SHA-256 of each graph file, by the model's name."""
         return {file.name: sha256_of(file.path) for file in self.files()}

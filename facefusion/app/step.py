@@ -128,7 +128,7 @@ class _Step:
             models=models.providers(resources.pool),
             stages=self._clock.seconds(),
             notices=self._notices.messages,
-            model_hashes=models.digests(),
+            model_hashes=models.digests,
             faces_found=outcome.faces_found if self._needs_faces() else None,
             dropped_frames=outcome.dropped_frames,
             repeated_frames=outcome.repeated_frames,

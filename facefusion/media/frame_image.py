@@ -10,7 +10,7 @@ from typing import cast
 import cv2
 import numpy as np
 
-from facefusion.core.values import Picture, Size
+from facefusion.core.values import Mask, Picture, Pixels, Size
 from facefusion.media.image.details import ImageDetails
 from facefusion.media.image.encode import encode
 from facefusion.media.image.formats import BMP, JPEG, StillFormat
@@ -33,6 +33,11 @@ ROUNDING = 1
 
 DEEPER = 4
 """How much more a frame of 16 bits takes than one of 8: their last bits hardly compress."""
+
+BORDER = (3, 3)
+"""Reaches the pixels that share their chroma in 4:2:0 and 4:2:2."""
+
+EPSILON = np.float32(1e-4)
 
 IN_PLACE = np.eye(2, 3)
 
@@ -101,8 +106,23 @@ def take_over(edited: Picture, shown: Plane, picture: Picture) -> bool:
     before = stretch(shown, written, depth)
     tolerance = ROUNDING if depth < written else 0
     changed = cv2.absdiff(codes, np.ascontiguousarray(before[..., 2::-1])).max(axis=2) > tolerance
-    picture.paste(edited.to_bgr(as_float=depth > 8), changed.astype(np.float32), IN_PLACE)
+    mask = changed.astype(np.float32)
+    picture.paste(_with_margin(edited.to_bgr(as_float=depth > 8), mask), mask, IN_PLACE)
     return _alpha_differs(_alpha_of(edited), before, tolerance)
+
+
+def _with_margin(pixels: Pixels, mask: Mask) -> Pixels:
+    """Pixels with the colours inside a mask of 0 and 1 spread over its border.
+
+    Chroma of lower resolution is averaged over what lies on both sides before it is blended by the averaged mask. Were
+    the old colours on the outer side, a thin line would get them twice.
+    """
+    share = cv2.blur(mask, BORDER)
+    colours = cv2.blur(pixels * mask[..., None], BORDER) / np.maximum(share, EPSILON)[..., None]
+    border = (mask == 0) & (share > EPSILON)
+    out = pixels.copy()
+    out[border] = colours[border] if pixels.dtype == np.float32 else np.rint(colours[border])
+    return out
 
 
 def _alpha_differs(alpha: Plane | None, before: Plane, tolerance: int) -> bool:

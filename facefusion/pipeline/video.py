@@ -199,7 +199,8 @@ class _Run:
             reason = "without what was changed in frames by hand; --workflow-strategy disk takes that over"
             if self._files is not None:
                 reason = f"since frames in {self._files.folder} were changed or are not there"
-            self._events.emit(Notice(f"{len(stale)} of the finished segments are made again, {reason}."))
+            count = f"{len(stale)} of {len(self._manifests)}"
+            self._events.emit(Notice(f"Finished segments that are made again, {reason}: {count}."))
         for first, until in stretches(stale):
             self._make(first, until, meter, stop)
 
@@ -314,6 +315,9 @@ class _Run:
         manifest = Manifest(segment, piece.outcome, checkpoint, piece.files)
         if number < len(self._manifests):  # what is seen in a target does not change with its frames' files
             manifest = replace(manifest, checkpoint=self._manifests[number].checkpoint)
+        if self._files is not None:
+            with self._work.clock.measure(FRAME_FILES):
+                self._files.flush(piece.files)
         self._folder.record(number, file, manifest.to_json())
         self._manifests[number : number + 1] = [manifest]
 
@@ -324,7 +328,8 @@ class _Run:
             yield f"At {rate:.6g} frames per second {dropped} frames are left out and {repeated} are shown again."
         if self._files is not None:
             edited = [index for manifest in self._manifests for index in manifest.edited]
-            yield from self._files.notices(edited, made=self._made, keep=self._plan.keep_folder)
+            keep = self._plan.keep_folder or self._folder.is_to_stay
+            yield from self._files.notices(edited, made=self._made, keep=keep)
 
     def _no_frame(self) -> MediaError:
         first = self._plan.trim.start or 0

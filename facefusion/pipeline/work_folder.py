@@ -150,7 +150,7 @@ class WorkFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.kept or self.is_to_stay:
+        if self.kept:
             self._lock.release()
         else:
             self.discard()
@@ -216,10 +216,16 @@ class WorkFolder:
             self.discard()
 
     def discard(self) -> None:
-        """Remove the folder, since nothing in it is worth going on from. Harmless a second time."""
+        """Remove the folder, since nothing in it is worth going on from; of one that is to stay, only the segments.
+
+        Harmless a second time.
+        """
         self.kept = 0
         with contextlib.suppress(OSError, ResourceError), alone(self.path.parent):
-            LeftFolder(self.path, self._lock).remove()
+            if self.is_to_stay:
+                _drop_after(self.path, 0)
+            else:
+                LeftFolder(self.path, self._lock).remove()
         self._lock.release()
 
 

@@ -19,6 +19,7 @@ from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.media.assemble import Sound
 from facefusion.media.encoder import EncoderSettings
 from facefusion.media.encoding import Encoding
+from facefusion.media.frame_image import FRAME_FORMATS
 from facefusion.media.probe import probe
 from facefusion.memory.meter import MemoryMeter
 from facefusion.observability.events import StageProgress
@@ -35,6 +36,7 @@ FRAMES = 70
 LENGTH = 16
 WHOLE = np.eye(2, 3)
 ALL_OF_IT = Trim()
+ENCODER = EncoderSettings(threads=2)
 WINDOW = WindowPlan(window=6, workers=2, grain=2)
 
 
@@ -120,6 +122,7 @@ class Stage:
         if not self.source.exists():
             make_clip(self.source, **{"stamps": range(0, FRAMES * 512, 512), "audio": ("aac",), **clip})  # type: ignore[arg-type]
         self.sink = RecordingSink()
+        self.notices: tuple[str, ...] = ()
 
     def run(
         self,
@@ -132,10 +135,14 @@ class Stage:
         fingerprint: Mapping[str, str] = {"seed": "1"},
         resume: bool = True,
         halt: bool = True,
+        frames: str | None = None,
+        keep: bool = False,
+        encoder: EncoderSettings = ENCODER,
     ) -> tuple[Outcome, WorkFolder]:
         info = probe(self.source)
-        encoding = Encoding.plan(info, info.size, EncoderSettings(threads=2), self.output, rate)
-        plan = VideoPlan(self.output, encoding, Sound(), 80, trim, LENGTH, window, decoder_threads=2)
+        encoding = Encoding.plan(info, info.size, encoder, self.output, rate)
+        form = None if frames is None else FRAME_FORMATS[frames]
+        plan = VideoPlan(self.output, encoding, Sound(), 80, trim, LENGTH, window, 2, form, keep)
         self.sink = RecordingSink()
         work = FrameWork(
             [Trap(trouble or {})],
@@ -150,6 +157,7 @@ class Stage:
             MemoryMeter(1 << 40) as meter,
         ):
             processed = process_video(info, plan, folder, work, meter, self.sink, StopToken())
+        self.notices = processed.notices
         return processed.outcome, folder
 
     @property
