@@ -1,6 +1,7 @@
 """A small video and a run over it, with a stand-in for a processor.
 
-Run as a program it makes one run in a folder, for tests that kill it: ``python -m tests.pipeline.stage FOLDER``.
+Run as a program it makes one run in a folder, for tests that kill it:
+``python -m tests.pipeline.stage FOLDER [FORMAT OF FRAMES]``.
 """
 
 from __future__ import annotations
@@ -178,4 +179,4 @@ class BrokenError(Exception):
 
 
 if __name__ == "__main__":
-    Stage(Path(sys.argv[1])).run()
+    Stage(Path(sys.argv[1])).run(frames=sys.argv[2] if len(sys.argv) > 2 else None)
