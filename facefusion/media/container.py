@@ -92,6 +92,10 @@ FFmpeg's own counts milliseconds."""
 IN_ORDER = (("bf", "0"),)
 """Without B-frames: a container that numbers frames in coding order would show them late."""
 
+SHORT_GROUPS = (("g", "129"),)
+"""A key frame at least so often: MXF's index counts back to it in one signed byte (SMPTE 377-1, key frame offset), and
+FFmpeg's muxer fails at the end of the file where that is not enough."""
+
 HARDWARE = ("nvenc", "amf", "qsv", "vaapi", "videotoolbox")
 HEVC = ("libx265", *(f"hevc_{kind}" for kind in HARDWARE))
 H26X = ("libx264", *(f"h264_{kind}" for kind in HARDWARE), *HEVC)
@@ -159,7 +163,7 @@ CONTAINERS: dict[str, Container] = {
         "mxf",
         in_band=True,
         encoders=("libx264",),
-        encoder_options=IN_ORDER,
+        encoder_options=IN_ORDER + SHORT_GROUPS,
         constant_rate=True,
         rates=MXF_RATES,
         sound=IN_MXF,

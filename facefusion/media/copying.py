@@ -50,6 +50,8 @@ class PacketCopier:
             self._rate = source.codec_context.sample_rate
             self._length = source.codec_context.frame_size or PACKET_SAMPLES.get(self._codec, 0)
         self._next: int | None = None
+        self._shown = False
+        """A packet has come that is not only there for the decoder."""
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -60,9 +62,17 @@ class PacketCopier:
         """Start anew with the part of the source that is kept."""
         self._span = span
         self._next = None
+        self._shown = False
 
     def write(self, packet: Packet[Stream]) -> Iterator[Packet[Stream]]:
-        """The packet for the output, if it is to be there."""
+        """The packet for the output, if it is to be there.
+
+        An edit list of several parts lets the decoder run up to each of them, with packets whose times lie among those
+        of the part before: no container can have these, and only the first run-up comes before everything.
+        """
+        if packet.is_discard and self._shown:
+            return
+        self._shown = not packet.is_discard
         begin, over = times_of(packet)
         if isinstance(self._source, AudioStream):
             kept = self._place_sound(packet, begin, over)

@@ -50,6 +50,16 @@ def test_the_rates_of_mxf_can_be_written(tmp_path, rate):
         assert container.streams.video[0].average_rate == rate
 
 
+def test_a_long_shot_without_a_cut_can_be_written_as_mxf(tmp_path):
+    """Its index counts back to the last key frame in a byte."""
+    with av.open(str(tmp_path / "a.mxf"), "w", format="mxf") as output:
+        stream = add_picture(output, "libx264")
+        stream.options = {**stream.options, "g": "250", "scenecut": "0", **dict(MXF.encoder_options)}
+        encode_picture(output, stream, 140)
+    with av.open(str(tmp_path / "a.mxf")) as container:
+        assert sum(packet.size > 0 for packet in container.demux(video=0)) == 140
+
+
 def test_what_holds_which_encoder():
     assert container_of(Path("a.MP4")).encoder_for("libx265") == "libx265"
     assert container_of(Path("a.webm")).encoder_for("libx264") == "libvpx-vp9"

@@ -20,6 +20,7 @@ from facefusion.media.sound_file import probe_sound
 from facefusion.media.span import Span
 from facefusion.media.tags import stream_tags
 from tests.media.clips import packets_of
+from tests.media.edit_lists import edit
 from tests.media.odd_tracks import RATE, heard, lag, make_noisy_clip, take_along
 
 START, END = Fraction(37, 25), Fraction(71, 25)
@@ -141,6 +142,22 @@ def test_hidden_sound_of_the_source_stays_hidden(tmp_path):
         assert abs(late) <= (512 if suffix == ".avi" else 24)
         assert alike > 0.98
         assert 0 <= first <= 1024
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".mov", ".avi"])
+def test_sound_that_an_edit_list_puts_together_stays_together(tmp_path, suffix):
+    """The decoder's run-up to the second part lies, by its times, in the first."""
+    make_noisy_clip(tmp_path / "a.mp4")
+    edit(tmp_path / "a.mp4", tmp_path / "b.mp4", [(Fraction(1), Fraction(2)), (Fraction(1), Fraction(0))])
+    whole = heard(tmp_path / "a.mp4")[0]
+    old = np.r_[whole[2 * RATE : 3 * RATE], whole[:RATE]]
+    take_along(tmp_path / "b.mp4", tmp_path / f"c{suffix}")
+    new = heard(tmp_path / f"c{suffix}")[0]
+    assert len(new) / RATE == pytest.approx(2, abs=0.03)
+    for at in (RATE // 3, RATE * 4 // 3):
+        late, alike = lag(new, old, at)
+        assert abs(late) <= 1024
+        assert alike > 0.98
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".mov", ".webm", ".avi", ".wmv", ".mxf", ".mpg"])
