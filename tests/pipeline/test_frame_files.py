@@ -10,87 +10,30 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
-import cv2
 import numpy as np
 import pytest
 from PIL import Image
 
 from facefusion.core.errors import ContentRefusedError, MediaError, OutputError
-from facefusion.media.encoder import EncoderSettings
 from facefusion.media.frame_image import FRAME_FORMATS
-from facefusion.pipeline.frame_files import FrameFiles
 from facefusion.pipeline.left_folders import remove_stale
 from facefusion.pipeline.video import Trim
-from facefusion.vision.picture import BgrPicture
-from tests.media.clips import decode, noise_planes, planes_of
+from tests.pipeline.kept_frames import (
+    COUNT,
+    EVERY_FRAME,
+    LOSSLESS,
+    bt601,
+    differing,
+    frames_of,
+    keep,
+    make_stage,
+    paint,
+    planes,
+    read,
+)
 from tests.pipeline.stage import LENGTH, BrokenError, Content
-from tests.pipeline.stage import Stage as LongStage
 
 REPOSITORY = Path(__file__).parents[2]
-COUNT = 40
-"""Frames of the clips: two whole segments and a half."""
-LOSSLESS = EncoderSettings(quality=100, threads=2, options=(("crf", "-1"), ("qp", "0")))
-EVERY_FRAME = {number: BrokenError() for number in range(COUNT)}
-RED = (255, 0, 0)
-
-
-def make_stage(folder, *names, **clip):
-    return LongStage(folder, *names, **{"stamps": range(0, COUNT * 512, 512), **clip})
-
-
-def moderate(pixel_format, low, high):
-    """Pictures of random codes that stand for colours, as most do not."""
-    pictures = [noise_planes(pixel_format, 96, 64, index) for index in range(COUNT)]
-    return [[(low + plane % (high - low)).astype(plane.dtype) for plane in planes] for planes in pictures]
-
-
-def keep(stage, trouble=None, **options):
-    """A run that keeps its frames."""
-    options.setdefault("frames", "png")
-    options.setdefault("encoder", LOSSLESS)
-    return stage.run(trouble, keep=True, **options)
-
-
-def frames_of(stage):
-    """Files of frames by index, of the one folder that is kept."""
-    [folder] = stage.folders
-    return {int(path.stem): path for path in sorted((folder / "frames").iterdir())}
-
-
-def paint(path, box=(40, 20, 60, 40), colour=RED):
-    with Image.open(path) as image:
-        changed = image.copy()
-    changed.paste(colour, box)
-    changed.save(path, **({"quality": 100, "subsampling": 0} if path.suffix == ".jpeg" else {}))
-
-
-def read(path):
-    pixels = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)
-    assert pixels is not None
-    return pixels
-
-
-def bt601(planes):
-    """Decoded 4:4:4 of limited range as BGR, by the formulas of BT.601."""
-    y, u, v = (plane.astype(float) for plane in planes)
-    y, u, v = (y - 16) / 219, (u - 128) / 224, (v - 128) / 224
-    red, blue = y + 1.402 * v, y + 1.772 * u
-    green = (y - 0.299 * red - 0.114 * blue) / 0.587
-    return np.clip(np.stack((blue, green, red), -1) * 255, 0, 255)
-
-
-def differing(first, second):
-    """Indices of frames that differ."""
-    pairs = zip(first, second, strict=True)
-    return [
-        index
-        for index, (one, other) in enumerate(pairs)
-        if any(not np.array_equal(a, b) for a, b in zip(one, other, strict=True))
-    ]
-
-
-def planes(stage):
-    return [planes_of(frame) for frame in decode(stage.output)]
 
 
 @pytest.fixture
@@ -336,36 +279,6 @@ def test_a_frame_that_cannot_be_read_is_refused(stage):
     assert str(caught.value).endswith("). Save it again as it should be, or remove it to have it made anew.")
 
 
-@pytest.fixture
-def deep_stage(tmp_path):
-    pictures = moderate("yuv444p10le", 470, 550)
-    return make_stage(tmp_path, pixel_format="yuv444p10le", pictures=pictures)
-
-
-@pytest.mark.parametrize(("name", "kind"), [("png", np.uint16), ("tiff", np.uint16), ("bmp", np.uint8)])
-def test_deep_frames_keep_their_depth_where_the_format_has_it(deep_stage, name, kind):
-    keep(deep_stage, frames=name)
-    shown, pixels = bt601([plane / 4 for plane in planes(deep_stage)[9]]), read(frames_of(deep_stage)[9])
-    assert pixels.dtype == kind
-    levels = pixels.astype(float) / (257 if kind == np.uint16 else 1)
-    assert np.abs(levels - shown).max() <= (0.51 if kind == np.uint8 else 0.01)
-
-
-def test_a_deep_frame_saved_with_eight_bits_changes_only_where_it_was_painted(deep_stage):
-    keep(deep_stage)
-    before, path = planes(deep_stage), frames_of(deep_stage)[9]
-    pixels = (read(path) >> 8).astype(np.uint8)
-    pixels[20:40, 40:60] = (0, 0, 255)
-    cv2.imwrite(str(path), pixels)
-    keep(deep_stage)
-    after = planes(deep_stage)
-    assert differing(before, after) == [9]
-    for old, new, red in zip(before[9], after[9], (81 * 4, 90 * 4, 240 * 4), strict=True):
-        np.testing.assert_allclose(new[20:40, 40:60], red, atol=3)
-        new[20:40, 40:60] = old[20:40, 40:60]
-        np.testing.assert_array_equal(old, new)
-
-
 def test_transparency_that_was_changed_is_said(stage):
     keep(stage)
     path = frames_of(stage)[20]
@@ -438,44 +351,3 @@ def test_kept_frames_are_cleaned_only_on_request(stage):
     [removed], left = remove_stale(stage.root, 0, resumable=True)
     assert (removed.path, left) == (folder, [])
     assert stage.folders == []
-
-
-def picture(level):
-    return BgrPicture(np.full((8, 8, 3), level, np.uint8))
-
-
-def files_in(folder):
-    return FrameFiles(folder, FRAME_FORMATS["png"])
-
-
-def test_what_another_run_came_to_is_no_change_by_hand(tmp_path):
-    """As happens where a graphics card does not give the same numbers twice."""
-    with files_in(tmp_path) as files:
-        first = files.keep(0, picture(10))
-    with files_in(tmp_path) as files:
-        second = files.keep(0, picture(11))
-        assert (first.edited, second.edited) == (False, False)
-        np.testing.assert_array_equal(read(files.path_of(0)), 11)
-        assert files.keep(0, picture(10)) == first
-
-
-def test_a_line_that_breaks_off_costs_nothing_but_itself(tmp_path):
-    with files_in(tmp_path) as files:
-        files.keep(0, picture(10))
-    ledger = tmp_path / "frames.txt"
-    ledger.write_bytes(ledger.read_bytes() + b"00000001 12")
-    with files_in(tmp_path) as files:
-        assert not files.keep(0, picture(11)).edited
-        assert not files.keep(1, picture(12)).edited
-    with files_in(tmp_path) as files:
-        assert not files.keep(1, picture(13)).edited
-        assert not files.keep(0, picture(14)).edited
-
-
-def test_a_folder_that_cannot_be_made_is_named(tmp_path):
-    (tmp_path / "frames").write_bytes(b"")
-    with (
-        pytest.raises(OutputError, match=r"frames cannot be written: a file of that name is there"),
-        files_in(tmp_path),
-    ):
-        pass
