@@ -123,8 +123,8 @@ def test_the_end_of_a_trim_is_kept_after_an_anchor(clips):
 
 
 def test_a_time_stamp_that_wraps_does_not_tear_the_video(tmp_path, clips):
-    _, frames, _ = clips["open.ts"]
-    source = clips["open.mp4"][0].path
+    info, frames, _ = clips["open.mp4"]
+    source = info.path
     wrapped = shifted_copy(source, tmp_path / "wrapped.ts", Fraction(2**33, 90000) - 1, {"mpegts_copyts": "1"})
     again, damage = read(probe(wrapped))
     first = again[0][1]
