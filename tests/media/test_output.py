@@ -93,9 +93,7 @@ def test_a_name_as_long_as_names_may_be_can_be_written(tmp_path):
 
 
 def test_a_name_longer_than_that_is_refused(tmp_path):
-    with pytest.raises(
-        OutputError, match=r"xx\.mp4 cannot be written: the name is too long\. Choose another"
-    ):
+    with pytest.raises(OutputError, match=r"xx\.mp4 cannot be written: the name is too long\. Choose another"):
         part_path(tmp_path / ("x" * 252 + ".mp4"))
 
 
