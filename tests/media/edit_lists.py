@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,8 @@ def edit(source: Path, path: Path, parts: Sequence[tuple[Fraction, Fraction | No
     for kind, track in movie:
         if kind == b"trak":
             rate = struct.unpack(">I", _box(_box(track, b"mdia"), b"mdhd")[12:16])[0]
-            _replace(_box(track, b"edts"), b"elst", lambda old, rate=rate: _edits(old, parts, clock, rate))
+            edits = _box(track, b"edts")
+            _replace(edits, b"elst", _edits(_box(edits, b"elst"), parts, clock, rate))
     path.write_bytes(_written(boxes))
 
 
@@ -59,5 +60,5 @@ def _box(boxes: list[tuple[bytes, Any]], wanted: bytes) -> Any:
     return next(body for kind, body in boxes if kind == wanted)
 
 
-def _replace(boxes: list[tuple[bytes, Any]], wanted: bytes, change: Callable[[bytes], bytes]) -> None:
-    boxes[:] = [(kind, change(body) if kind == wanted else body) for kind, body in boxes]
+def _replace(boxes: list[tuple[bytes, Any]], wanted: bytes, new: bytes) -> None:
+    boxes[:] = [(kind, new if kind == wanted else body) for kind, body in boxes]
