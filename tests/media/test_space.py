@@ -13,7 +13,8 @@ from facefusion.core.errors import OutputError, ResourceError
 from facefusion.core.values import Size
 from facefusion.media.encoder import ENCODERS, EncoderSettings, encoder_options
 from facefusion.media.encoding import Encoding
-from facefusion.media.space import check_space, needed_bytes
+from facefusion.media.frame_image import FRAME_FORMATS
+from facefusion.media.space import Need, check_space, needed_bytes
 
 HD = Size(1280, 720)
 
@@ -134,6 +135,37 @@ def test_segments_that_are_there_need_no_more_space(disks):
     free[work] = 139
     with pytest.raises(ResourceError, match="the segments and the result will take 140 bytes"):
         check_space(work, results / "a.mp4", 100)
+
+
+def test_frames_take_space_beside_the_segments(disks):
+    work, results, free, _ = disks
+    free[work] = 349
+    with pytest.raises(ResourceError, match="the segments and frames will take 350 bytes at the least"):
+        check_space(work, results / "a.mp4", 100, Need(250, 400))
+    free[work], free[results] = 1399, 1000
+    warning = check_space(work, results / "a.mp4", 100, Need(250, 400))
+    assert warning is not None
+    assert "the segments and frames may take 1.4 kB" in warning
+    free[work] = 1400
+    assert check_space(work, results / "a.mp4", 100, Need(250, 400)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "bit_depth", "least", "most"),
+    [
+        ("bmp", 8, 3.0, 3.0),
+        ("bmp", 10, 3.0, 3.0),
+        ("png", 8, 0.55, 1.73),
+        ("png", 10, 3.69, 3.69),
+        ("tiff", 8, 0.58, 1.83),
+        ("jpeg", 8, 0.38, 1.28),
+    ],
+)
+def test_an_estimate_of_frames_is_low_but_not_far_off(name, bit_depth, least, most):
+    """Against bytes per pixel measured on clips of people."""
+    need = FRAME_FORMATS[name].need(Size(100, 10), bit_depth, 3)
+    assert 3000 * least / 8 < need.least <= 3000 * least
+    assert 3000 * least * 0.95 <= need.likely <= 3000 * most
 
 
 def test_a_tight_disk_is_said(disks):
