@@ -330,6 +330,8 @@ class _Run:
             edited = [index for manifest in self._manifests for index in manifest.edited]
             keep = self._plan.keep_folder or self._folder.is_to_stay
             yield from self._files.notices(edited, made=self._made, keep=keep)
+        elif self._folder.is_to_stay:
+            yield f"{self._folder.path} stays, as an earlier run was to keep it."
 
     def _no_frame(self) -> MediaError:
         first = self._plan.trim.start or 0

@@ -191,6 +191,7 @@ def test_the_other_strategy_takes_no_change_over_and_leaves_them_alone(stage):
     stage.run(encoder=LOSSLESS)
     assert stage.digest == digest
     assert frames_of(stage)[20].read_bytes() == saved
+    assert stage.notices == (f"{stage.folders[0]} stays, as an earlier run was to keep it.",)
     keep(stage)
     assert stage.digest == changed
 
