@@ -226,7 +226,9 @@ def test_an_encoder_that_is_not_there_is_refused_before_work_begins(
     run: Run, sink: RecordingSink, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(codecs, "usable_encoders", lambda: ("libx264",))
-    with pytest.raises(SetupError, match=r"^video encoder hevc_qsv cannot be used: .*Choose another"):
+    monkeypatch.setattr(codecs, "external_encoders", frozenset)
+    monkeypatch.setattr(codecs, "external_encoder_works", lambda _: False)
+    with pytest.raises(SetupError, match=r"^the FFmpeg in use has no video encoder hevc_qsv, .*Choose another"):
         run(tmp_path / "out.mp4", output_video_encoder="hevc_qsv")
     assert sink.events == []
     # A container that cannot hold it gets one that it can.
