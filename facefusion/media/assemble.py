@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from facefusion.media.probe import MediaInfo
 from facefusion.media.segment import Segment
 from facefusion.media.sound_encoder import SoundSettings
 from facefusion.media.sound_file import SoundFile
+from facefusion.media.span import Span
 from facefusion.media.tracks import TrackCopier
 from facefusion.media.verify import Expected, verify_video
 
@@ -39,7 +41,7 @@ class Cut:
     """The part of the source that the result shows, in seconds of the source."""
 
     start: Fraction | None = None
-    """Becomes 0; where none, all times stay as they are."""
+    """Becomes 0; where none, the time at which the source begins to play does."""
     end: Fraction | None = None
     """Where the last frame ends; where none, where the source does."""
 
@@ -117,10 +119,14 @@ class _Assembly:
         self._segments = segments
         self._encoding = encoding
         self._source = source
-        self._cut = cut
         self._container = container_of(path)
-        self._stamps = tuple(chain.from_iterable(segment.stamps for segment in segments))
+        stamps = tuple(chain.from_iterable(segment.stamps for segment in segments))
+        origin = 0
+        if cut.start is None:  # else they count from it
+            origin = min(math.floor(source.origin / encoding.time_base), stamps[0])
+        self._stamps = tuple(stamp - origin for stamp in stamps)
         self._end = self._stamps[-1] + segments[-1].last_duration
+        self._start = cut.start if cut.start is not None else origin * encoding.time_base
         self._delay = min(max(segment.delay for segment in segments), len(self._stamps) - 1)
         options = dict(self._container.options)
         self._output: OutputContainer = av.open(
@@ -133,18 +139,18 @@ class _Assembly:
         self._tracks = stack.enter_context(
             TrackCopier(source, self._output, self._container, sound.settings, sound.replacement)
         )
-        self._tracks.begin(cut.start, cut.end, self._end * encoding.time_base)
+        span = Span(self._start, cut.end, trimmed=cut.start is not None)
+        self._tracks.begin(span, self._end * encoding.time_base)
 
     def write(self, stop: StopToken) -> tuple[Expected, tuple[str, ...]]:
         """Write everything; what the file has to be, and what was said on the way."""
-        start = self._cut.start or 0
         for number, (rank, packet) in enumerate(self._packets()):
             stop.check()
             packet.pts = self._stamps[rank]
             packet.dts = self._decoding_stamp(number)
             packet.duration = self._duration(rank)
             packet.time_base = self._encoding.time_base
-            self._tracks.advance(packet.dts * self._encoding.time_base + start)
+            self._tracks.advance(packet.dts * self._encoding.time_base + self._start)
             packet.stream = self._stream
             self._output.mux_one(packet)
         self._tracks.finish()

@@ -27,6 +27,8 @@ class SoundRules:
     """Least samples per second at which FFmpeg's muxer writes MP3 that plays well."""
     with_picture: bool = False
     """Whether sound cannot go on after the picture."""
+    bare_aac: bool = True
+    """Whether it takes AAC as transport streams have it, each packet with a header of its own and none for all."""
     priming: bool = True
     """Whether it says how much of the decoder's first sound is thrown away, or keeps times of before 0."""
 
@@ -106,6 +108,7 @@ IN_AVI = SoundRules(
     encoders=("aac", "libmp3lame", "pcm_s16le", "pcm_s32le"),
     timed=False,
     mp3_rate=32_000,
+    bare_aac=False,
     priming=False,
 )
 IN_M4V = SoundRules(APPLE_SOUND, encoders=("aac",), mp3_rate=16_000)
@@ -124,6 +127,7 @@ IN_WEBM = SoundRules(frozenset(("opus", "vorbis")), encoder="libopus", encoders=
 IN_WMV = SoundRules(
     frozenset(("aac", "ac3", "mp3", "pcm", "wmapro", "wmav1", "wmav2")),
     encoders=("aac", "libmp3lame"),
+    bare_aac=False,
     priming=False,
 )
 

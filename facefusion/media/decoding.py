@@ -119,6 +119,8 @@ class Decoder:
                     self._turns.popleft()
                 continue
             for frame in frames:
+                if packet is None:
+                    frame.time_base = self.tick  # PyAV takes it from the packet
                 time = self._time(frame)
                 self._damage.lost += self._losses.take(frame)
                 if frame.is_corrupt and self._leaves_holes:

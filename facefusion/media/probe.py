@@ -29,6 +29,9 @@ from facefusion.media.source import check_file, main_video_stream, open_source
 
 UNKNOWN_COLOUR = ColourDescription()
 
+ANCHORED = frozenset(("mov", "mp4"))
+"""Containers whose clock starts where the film does."""
+
 SRGB = ColourDescription(RGB, FULL, 1, 13)
 """What animated images are in."""
 
@@ -81,6 +84,8 @@ class MediaInfo:
     """The file tells the duration of its picture. Else ``duration`` is the whole file's, which sound may stretch."""
     start_time: Fraction = Fraction(0)
     """Presentation time of the first frame, in seconds."""
+    origin: Fraction = Fraction(0)
+    """Presentation time at which the file begins to play, in seconds."""
     time_base: Fraction = Fraction(1, 1000)
     """All presentation times are multiples of this."""
     by_order: bool = False
@@ -175,6 +180,7 @@ def _video_info(path: Path, container: InputContainer, stream: VideoStream, open
         duration=length,
         tells_duration=is_told,
         start_time=opening.start,
+        origin=_origin(container, opening.start),
         time_base=opening.tick,
         by_order=opening.by_order,
         sample_aspect=1 / aspect if orientation.transpose else aspect,
@@ -189,6 +195,19 @@ def _frame_count(promised: int, duration: Fraction, rate: Fraction) -> int | Non
     reckoned = round(duration * rate)
     counts = [count for count in (promised, reckoned) if count > 0]
     return min(counts, default=None)
+
+
+def _origin(container: InputContainer, start: Fraction) -> Fraction:
+    """When the file begins to play, if its picture starts at ``start``.
+
+    QuickTime's clock starts at 0, also where nothing is shown at first. Elsewhere a clock starts anywhere: that of a
+    broadcast has run for hours. Sound of before 0 is there for the decoder alone, unless the picture begins there too.
+    """
+    if ANCHORED & set(container.format.name.split(",")):
+        return min(start, Fraction(0))
+    sounds = ((stream.start_time, stream.time_base) for stream in container.streams.audio)
+    begins = [time * tick for time, tick in sounds if time is not None and tick is not None]
+    return min((start, *begins) if start < 0 else (start, *(max(begin, Fraction(0)) for begin in begins)))
 
 
 def _track(stream: Stream) -> Track:

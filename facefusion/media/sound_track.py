@@ -38,6 +38,7 @@ def add_sound(
     settings: SoundSettings,
     *,
     origin: str,
+    begin: Fraction = Fraction(0),
 ) -> AddedTrack | None:
     """Add a sound track to an output that is not yet started.
 
@@ -48,14 +49,17 @@ def add_sound(
         container: the output's kind.
         settings: what is asked of the sound.
         origin: FFmpeg's name of the container that the track comes from.
+        begin: when its file begins to play, in seconds.
 
     Returns:
         None where the container can hold it in no way.
     """
     codec = source.codec_context.codec.canonical_name
     rules = container.sound
-    keeps_start = rules.timed or abs((source.start_time or 0) * (source.time_base or Fraction(0))) <= SLIP
-    if settings.copies and keeps_start and rules.holds(codec, source.codec_context.sample_rate):
+    delay = (source.start_time or 0) * (source.time_base or Fraction(0)) - begin
+    keeps_start = rules.timed or source.start_time is None or abs(delay) <= SLIP
+    is_bare = codec == "aac" and not source.codec_context.extradata and not rules.bare_aac
+    if settings.copies and keeps_start and not is_bare and rules.holds(codec, source.codec_context.sample_rate):
         stream = copied_stream(source, output)
         if stream is not None:
             stream.time_base = Fraction(1, source.codec_context.sample_rate)
@@ -74,6 +78,7 @@ def add_sound(
     except ValueError:
         return None
     unfit = f"{codec} of {source.codec_context.sample_rate} Hz" if codec in (rules.copied or ()) else codec
+    unfit = "aac of a transport stream" if is_bare else unfit
     why = _why(unfit, rules, settings, keeps_start=keeps_start)
     changes = f" ({', '.join(encoder.changes)})" if encoder.changes else ""
     return AddedTrack(encoder.stream, encoder, f"{why}: {name} is encoded anew as {wanted}{changes}.")

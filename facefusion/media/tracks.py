@@ -95,20 +95,14 @@ class TrackCopier:
         own = sum(kind in kinds for index, kind in self._kinds.items() if index in self._feed.empty)
         return own + ("audio" in kinds and self._other is not None and bool(self._other.empty))
 
-    def begin(self, start: Fraction | None, end: Fraction | None, length: Fraction | None = None) -> None:
+    def begin(self, span: Span, length: Fraction) -> None:
         """Start to read packets.
 
         Args:
-            start: time in the source that becomes 0; where none, all times stay as they are.
-            end: time in the source after which nothing is copied.
-            length: time in the result at which the picture ends, and with it sound from another file; where none, it
-                is reckoned from the source.
+            span: of the source, that the result shows.
+            length: time in the result at which the picture ends, and with it sound from another file.
         """
-        self._start = start or Fraction(0)
-        if length is None:
-            over = end if end is not None else self._info.start_time + self._info.duration
-            length = over - self._start
-        span = Span(self._start, end, trimmed=start is not None)
+        self._start = span.start
         chapters = chapters_within(self._source.chapters(), span)
         if chapters:
             self._output.set_chapters(chapters)
@@ -183,7 +177,7 @@ class TrackCopier:
         feed = TrackFeed(source, self._output)
         stream = source.streams[replacement.stream]
         name = f"the sound of {replacement.path.name}"
-        added = self._new_sound(stream, name, "mp4") if isinstance(stream, AudioStream) else None
+        added = self._new_sound(stream, name, "mp4", replacement.start) if isinstance(stream, AudioStream) else None
         if added is None:
             self.notices.append(NotKept(f"The output's container cannot hold {name}; it is left out."))
         else:
@@ -198,7 +192,8 @@ class TrackCopier:
         if isinstance(source, AudioStream):
             if not self._sound.volume or self._replacement is not None:
                 return True
-            return self._take(track, self._new_sound(source, self._name(track), self._info.container))
+            added = self._new_sound(source, self._name(track), self._info.container, self._info.origin)
+            return self._take(track, added)
         if isinstance(source, SubtitleStream):
             return self._take(track, self._new_subtitles(source, self._name(track)))
         if isinstance(source, AttachmentStream):
@@ -215,8 +210,8 @@ class TrackCopier:
         self._describe(track.index, added.stream)
         return True
 
-    def _new_sound(self, source: AudioStream, name: str, origin: str) -> AddedTrack | None:
-        added = add_sound(source, name, self._output, self._container, self._sound, origin=origin)
+    def _new_sound(self, source: AudioStream, name: str, origin: str, begin: Fraction) -> AddedTrack | None:
+        added = add_sound(source, name, self._output, self._container, self._sound, origin=origin, begin=begin)
         if added is not None and added.notice:
             self.notices.append(added.notice)
         return added

@@ -18,6 +18,7 @@ from facefusion.media.container import container_of
 from facefusion.media.probe import probe
 from facefusion.media.sound_encoder import SoundSettings
 from facefusion.media.sound_file import SoundFile
+from facefusion.media.span import Span
 from facefusion.media.tracks import TrackCopier
 
 RATE = 48_000
@@ -127,7 +128,7 @@ def take_along(
     with av.open(str(target), "w", format=container.muxer, container_options=dict(container.options)) as output:
         picture = add_picture(output, encoder)
         with TrackCopier(info, output, container, sound, replacement) as tracks:
-            tracks.begin(start, end, Fraction(count, PICTURE_RATE))
+            tracks.begin(Span(start or Fraction(0), end, trimmed=start is not None), Fraction(count, PICTURE_RATE))
             encode_picture(output, picture, count, lambda time: tracks.advance(time + (start or 0)))
             tracks.finish()
             output.close()

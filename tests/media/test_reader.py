@@ -334,3 +334,11 @@ def test_angle_and_matrix_mean_the_same(tmp_path, rotation):
     make_clip(tmp_path / "clip.mp4", rotation=rotation, stamps=(0,))
     (frame,) = decode(tmp_path / "clip.mp4")
     assert Orientation.from_rotation(frame.rotation) == probe(tmp_path / "clip.mp4").orientation
+
+
+def test_frames_that_the_decoder_gives_at_the_end_are_converted_like_all(tmp_path):
+    """With several threads some come only once there are no more packets, which PyAV takes the clock from."""
+    make_moving(tmp_path / "a.mov", "png", count=12, pixel_format="rgb24")
+    with VideoReader(probe(tmp_path / "a.mov"), threads=3) as reader:
+        times = [frame.time for frame in reader]
+    assert times == [Fraction(index, 25) for index in range(12)]
