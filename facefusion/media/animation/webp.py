@@ -8,13 +8,11 @@ from typing import BinaryIO
 
 from PIL import Image
 
-from facefusion.core.errors import OutputError
 from facefusion.media.animation.facts import WEBP_TICK
 from facefusion.media.animation.parts import Part, Sheet, Timing
 from facefusion.media.image.encode import LOSSLESS, metadata
 from facefusion.vision.colour import Plane
 
-LONGEST_SIDE = 16383
 ANIMATION, XMP, EXIF, ALPHA, PROFILE = 0x02, 0x04, 0x08, 0x10, 0x20
 REPLACE = 0x02
 """A frame replaces what lies under it, alpha too, and stays."""
@@ -30,16 +28,7 @@ class WebpFile:
     mixed = False
 
     def __init__(self, file: BinaryIO, sheet: Sheet) -> None:
-        """Begin the file.
-
-        Raises:
-            OutputError: the format does not hold a picture of that size.
-        """
-        if max(sheet.size) > LONGEST_SIDE:
-            raise OutputError(
-                f"WebP holds {LONGEST_SIDE} pixels per side; this picture has {max(sheet.size)}",
-                "Choose a smaller size or another format.",
-            )
+        """Begin the file."""
         self._file = file
         self._sheet = sheet
         self._begun = False

@@ -135,6 +135,7 @@ def _write(frames: Iterable[Frame], part: Path, still: StillFormat, settings: _S
         raise OutputError(f"{settings.path} would hold no frame", "Choose other frames.")
     codes = as_rgb(first.picture)
     size, alpha = Size(codes.shape[1], codes.shape[0]), codes.shape[2] == 4
+    still.check_size(settings.path, *size)
     sheet = Sheet(size, alpha, settings.loops, settings.quality, settings.details)
     record = _Record()
     with part.open("wb") as stream:

@@ -15,6 +15,8 @@ from facefusion.media.image.box_file import item_properties
 from facefusion.media.image.colour_codes import ColourCodes, from_nclx
 from facefusion.media.image.exif import ORIENTATION, read_exif
 from facefusion.media.image.facts import HEADER_BYTES
+from facefusion.media.image.png import png_colour
+from facefusion.media.image.tiff import X_RESOLUTION
 
 EXIF_IFD, XMP_TAG = 0x8769, 700
 PIXEL_WIDTH, PIXEL_HEIGHT = 40962, 40963
@@ -67,7 +69,9 @@ class ImageDetails:
     xmp: bytes = b""
     """With the orientation reset."""
     colour_codes: ColourCodes | None = None
-    """Where there is no profile."""
+    """Where there is no profile, or a PNG has both and these count (W3C PNG, third edition, 4.3)."""
+    png_colour: tuple[tuple[bytes, bytes], ...] = ()
+    """Kind and body of the chunks with which a PNG tells its gamma and primaries, where they are not those of sRGB."""
     resolution: tuple[float, float] | None = None
     """Pixels per inch."""
     bit_depth: int = 16
@@ -113,11 +117,13 @@ def details_of(path: Path, image: Image.Image, *, bit_depth: int, grey: bool) ->
         left_out.append("EXIF data, which is damaged")
     converted = image.mode in ("CMYK", "LAB")
     profile = None if converted else image.info.get("icc_profile") or None
+    codes = _colour_codes(path, image) if profile is None or image.format == "PNG" else None
     return ImageDetails(
         icc_profile=profile,
         exif=_lasting(exif) if exif is not None else b"",
         xmp=_xmp(image),
-        colour_codes=None if profile else _colour_codes(path, image),
+        colour_codes=codes,
+        png_colour=() if profile or codes else png_colour(image),
         resolution=_resolution(image),
         bit_depth=bit_depth,
         grey=grey,
@@ -169,6 +175,8 @@ def _head(path: Path) -> bytes:
 
 def _resolution(image: Image.Image) -> tuple[float, float] | None:
     said = image.info.get("dpi")
+    if isinstance(image, TiffImagePlugin.TiffImageFile) and X_RESOLUTION not in image.tag_v2:
+        return None  # Pillow takes it for 1
     if not said or not all(float(each) > 0 for each in said[:2]):
         return None
     return float(said[0]), float(said[1])

@@ -52,7 +52,9 @@ def _bmp(prepared: Prepared, _: int, details: ImageDetails) -> bytes:
 
 
 def _jpeg(prepared: Prepared, quality: int, details: ImageDetails) -> bytes:
-    options = metadata(prepared.codes, details) | _dpi(details)
+    said = metadata(prepared.codes, details)
+    fits = {name: body for name, body in said.items() if name == "icc_profile" or len(body) <= LONGEST_SEGMENT}
+    options = fits | _dpi(details)
     if details.comment:
         options["comment"] = details.comment
     if details.iptc and len(details.iptc) <= LONGEST_SEGMENT:
@@ -95,7 +97,8 @@ def png_metadata(codes: Plane, details: ImageDetails) -> list[tuple[bytes, bytes
     options.pop("xmp", None)
     pattern = _saved(np.zeros_like(codes[:1, :1], np.uint8), PNG.name, pnginfo=texts, **options)
     said = [(kind, body) for kind, body in chunks(pattern) if kind not in (b"IHDR", b"IDAT", b"IEND")]
-    return ([(b"cICP", png_chunk(details.colour_codes))] if details.colour_codes else []) + said
+    described = [(b"cICP", png_chunk(details.colour_codes))] if details.colour_codes else []
+    return [*described, *details.png_colour, *said]
 
 
 def _tiff(prepared: Prepared, _: int, details: ImageDetails) -> bytes:

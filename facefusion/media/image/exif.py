@@ -17,6 +17,7 @@ def read_exif(image: Image.Image) -> Image.Exif | None:
     """The EXIF of an opened image; none where it is damaged."""
     try:
         exif = image.getexif()
+        exif.bigtiff = False  # that is how the file stores it, and would be taken over
         exif.tobytes()
         raw = image.info.get("exif")
         return None if isinstance(raw, bytes) and _breaks_off(raw.removeprefix(HEADER)) else exif

@@ -12,9 +12,12 @@ from facefusion.core.values import Size
 from facefusion.media.image.box_file import item_properties
 from facefusion.media.image.exif import orientation_of
 from facefusion.media.image.opening import NoImageError, is_sequence, opened
+from facefusion.media.image.pixels import cmyk_profile
 from facefusion.media.orientation import Orientation
 
 TIFF_BITS, TIFF_SAMPLE_FORMAT = 258, 339
+DEEP_PPM = "65535"
+"""The value of white in a PPM of 16 bits."""
 UNSIGNED = 1
 """TIFF's sample format of whole numbers without a sign."""
 HEADER_BYTES = 1 << 16
@@ -32,7 +35,7 @@ class ImageFacts:
     mode: str
     """As Pillow calls it."""
     bit_depth: int
-    """Bits per component: 8, 10, 12 or 16."""
+    """Bits per component, 8 to 16."""
     orientation: Orientation
     notices: tuple[str, ...] = ()
 
@@ -62,7 +65,7 @@ def image_facts(path: Path) -> ImageFacts | None:
 
 
 def bit_depth(path: Path, image: Image.Image) -> int:
-    """Bits per component in the file: 8 (or fewer), 10, 12 or 16. Pillow itself shows colour of any depth as 8 bits.
+    """Bits per component in the file; 8 where it has fewer. Pillow itself shows colour of any depth as 8 bits.
 
     Raises:
         MediaError: the components are floats, have a sign, or more than 16 bits.
@@ -73,9 +76,19 @@ def bit_depth(path: Path, image: Image.Image) -> int:
         return _avif_depth(path)
     if isinstance(image, TiffImagePlugin.TiffImageFile):
         return _tiff_depth(path, image)
-    tiles = image.tile if isinstance(image, ImageFile.ImageFile) else []
-    deep = image.mode.startswith("I;16") or (bool(tiles) and ";16" in str(tiles[0].args))
+    if image.format == "JPEG2000":
+        return _jpeg_2000_depth(path)
+    stored = str(image.tile[0].args) if isinstance(image, ImageFile.ImageFile) and image.tile else ""
+    deep = image.mode.startswith("I") or ";16" in stored or (image.format == "PPM" and DEEP_PPM in stored)
     return 16 if deep else 8
+
+
+def _jpeg_2000_depth(path: Path) -> int:
+    """From the ``SIZ`` segment (ISO/IEC 15444-1, A.5.1): the bits of the first component, less one."""
+    with path.open("rb") as file:
+        data = file.read(HEADER_BYTES)
+    position = data.find(b"\xff\x4f\xff\x51") + 42
+    return max((data[position] & 0x7F) + 1, 8) if 42 <= position < len(data) else 8
 
 
 def _avif_depth(path: Path) -> int:
@@ -108,4 +121,6 @@ def _notices(path: Path, image: Image.Image) -> list[str]:
     if image.mode in ("CMYK", "LAB"):
         name = "CMYK" if image.mode == "CMYK" else "CIELAB"
         notices.append(f"{path.name} is in {name}; it is converted to sRGB and written so.")
+    if image.mode == "CMYK" and image.info.get("icc_profile") and cmyk_profile(image) is None:
+        notices.append(f"{path.name} has a colour profile that is broken, or not of CMYK; its colours are estimated.")
     return notices

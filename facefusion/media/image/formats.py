@@ -7,6 +7,9 @@ from pathlib import PurePath
 
 from facefusion.core.errors import OutputError
 
+MOST_SIDE = (1 << 31) - 1
+"""Of a format that knows no limit of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class StillFormat:
@@ -29,17 +32,38 @@ class StillFormat:
     resolution: bool = False
     colour_codes: bool = False
     """Holds H.273 code points for primaries and transfer."""
+    longest_side: int = MOST_SIDE
+    """Pixels that a picture may be wide or high."""
+
+    def check_size(self, path: PurePath, width: int, height: int) -> None:
+        """Refuse a picture that is too large for the format.
+
+        Raises:
+            OutputError: it is.
+        """
+        if max(width, height) > self.longest_side:
+            raise OutputError(
+                f"{path} cannot be written: {self.name} holds {self.longest_side} pixels per side, and the result has "
+                f"{width} x {height}",
+                "Choose another format, or a smaller picture.",
+            )
 
 
 BMP = StillFormat("BMP", (".bmp",), grey=True, lossless=True, resolution=True)
-GIF = StillFormat("GIF", (".gif",), alpha=True)
-JPEG = StillFormat("JPEG", (".jpg", ".jpeg"), grey=True, profile=True, metadata=True, resolution=True)
-WEBP = StillFormat("WEBP", (".webp",), alpha=True, profile=True, metadata=True)
+GIF = StillFormat("GIF", (".gif",), alpha=True, longest_side=65535)
+JPEG = StillFormat(
+    "JPEG", (".jpg", ".jpeg"), grey=True, profile=True, metadata=True, resolution=True, longest_side=65500
+)
+"""The limit is that of the library which all programs use."""
+WEBP = StillFormat("WEBP", (".webp",), alpha=True, profile=True, metadata=True, longest_side=16383)
 PNG = StillFormat(
     "PNG", (".png", ".apng"), (8, 16), True, True, True, True, metadata=True, resolution=True, colour_codes=True
 )
 TIFF = StillFormat("TIFF", (".tif", ".tiff"), (8, 16), True, True, True, True, metadata=True, resolution=True)
-AVIF = StillFormat("AVIF", (".avif",), (8, 10, 12), True, profile=True, metadata=True, colour_codes=True)
+AVIF = StillFormat(
+    "AVIF", (".avif",), (8, 10, 12), True, profile=True, metadata=True, colour_codes=True, longest_side=32768
+)
+"""Larger ones can be written, but the common decoder refuses them."""
 HEIF = StillFormat("HEIF", (".heic", ".heif"), (8, 10), True, profile=True, metadata=True, colour_codes=True)
 """Twelve bits could be written, but what shows HEIC photos decodes ten."""
 

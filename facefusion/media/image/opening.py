@@ -68,7 +68,8 @@ def opened(path: Path) -> Iterator[Image.Image]:
         _refuse_unread(path)
         raise NoImageError(f"{path} is no image that can be read", "Check that it opens in a viewer.") from error
     except DAMAGE as error:
-        raise MediaError(f"{path} is damaged ({error})", "Get the file again or repair it in an editor.") from error
+        cause = " ".join(str(error).split())
+        raise MediaError(f"{path} is damaged ({cause})", "Get the file again or repair it in an editor.") from error
 
 
 def is_sequence(path: Path) -> bool:
@@ -87,8 +88,8 @@ def _refuse_unread(path: Path) -> None:
     for offset, mark, name in SIGNATURES:
         if head[offset:].startswith(mark):
             raise MediaError(
-                f"{path} is a {name} that is damaged, or of a kind that is not read",
-                "Get the file again, or save it as PNG or TIFF of 8 or 16 bits, whole numbers, not in separate planes.",
+                f"{path} is {'an' if name == 'AVIF' else 'a'} {name} that is damaged, or of a kind that is not read",
+                "Get the file again, or save it as PNG.",
             )
 
 

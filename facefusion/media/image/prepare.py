@@ -43,7 +43,11 @@ def prepare(picture: Picture, path: Path, still: StillFormat, details: ImageDeta
         path: of the result, for the notices.
         still: its format.
         details: of the source.
+
+    Raises:
+        OutputError: the picture is too large for the format.
     """
+    still.check_size(path, *picture.size)
     codes, stored = _codes(picture, grey=details.grey)
     source_depth = min(stored, details.bit_depth)
     depth = next((each for each in still.depths if each >= source_depth), still.depths[-1])
@@ -124,10 +128,13 @@ def metadata_notices(path: Path, still: StillFormat, details: ImageDetails, *, g
             f"the description of its colours (H.273 primaries {codes.primaries}, transfer {codes.transfer}); "
             f"they are shown as sRGB"
         )
-    if details.exif and not still.metadata:
-        missing.append("EXIF data")
-    if details.xmp and not still.metadata:
-        missing.append("XMP data")
+    if details.png_colour and still is not PNG:
+        missing.append("the gamma or the primaries of its colours; they are shown as sRGB")
+    for name, body in (("EXIF data", details.exif), ("XMP data", details.xmp)):
+        if body and not still.metadata:
+            missing.append(name)
+        elif still is JPEG and len(body) > LONGEST_SEGMENT:
+            missing.append(f"{name}, which is longer than the {LONGEST_SEGMENT} bytes that a JPEG holds")
     if details.comment and still is not JPEG:
         missing.append("the comment")
     if details.iptc and (still is not JPEG or len(details.iptc) > LONGEST_SEGMENT):

@@ -9,11 +9,12 @@ import cv2
 import numpy as np
 
 from facefusion.core.values import Picture
+from facefusion.media.image.deep import deep_codes
 from facefusion.media.image.details import ImageDetails, details_of
 from facefusion.media.image.exif import orientation_of
 from facefusion.media.image.facts import bit_depth
 from facefusion.media.image.opening import opened
-from facefusion.media.image.pixels import deep_codes, eight_bit_codes
+from facefusion.media.image.pixels import eight_bit_codes
 from facefusion.media.source import check_file
 from facefusion.vision.colour import Coding, Matrix, Plane
 from facefusion.vision.picture import BgrPicture, Layout, YuvPicture

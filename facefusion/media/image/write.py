@@ -9,12 +9,13 @@ import numpy as np
 from facefusion.core.errors import MediaError, OutputError
 from facefusion.core.storage import refusal
 from facefusion.core.values import Picture
+from facefusion.media.image.deep import deep_codes
 from facefusion.media.image.details import ImageDetails
 from facefusion.media.image.encode import encode
 from facefusion.media.image.facts import bit_depth
 from facefusion.media.image.formats import StillFormat, format_of
 from facefusion.media.image.opening import opened
-from facefusion.media.image.pixels import deep_codes, eight_bit_codes, stretch
+from facefusion.media.image.pixels import eight_bit_codes, stretch
 from facefusion.media.image.prepare import Prepared, prepare
 from facefusion.media.output import OTHER_OUTPUT, move_into_place, part_path
 
@@ -47,7 +48,7 @@ def write_image(picture: Picture, path: Path, *, quality: int, details: ImageDet
     except OSError as error:
         raise refusal(error, path, OTHER_OUTPUT) from error
     except (ValueError, RuntimeError) as error:
-        raise OutputError(f"{path} cannot be written ({error})", "Check the disk and the folder.") from error
+        raise OutputError(f"{path} cannot be written ({error})", "Choose another format or size.") from error
     finally:
         part.unlink(missing_ok=True)
     return prepared.notices
