@@ -13,7 +13,9 @@ from av.packet import Packet
 from av.stream import Discard, Stream
 
 from facefusion.media.copying import times_of
+from facefusion.media.losses import JUMP
 from facefusion.media.span import Span
+from facefusion.media.timeline import TABLED_CONTAINERS
 
 SOUND_LOOKBACK = 2
 """Seconds before a cut from which a file is read: sound may lie apart from its picture."""
@@ -57,6 +59,8 @@ class TrackFeed:
         self._packets: Iterator[Packet[Stream]] = iter(())
         self._waiting: Packet[Stream] | None = None
         self._span = Span()
+        self._has_one_clock = bool(TABLED_CONTAINERS & set(source.format.name.split(",")))
+        self._clocks: dict[int, _Clock] = {}
         self.empty: set[int] = set()
         """Tracks that nothing was written of so far."""
         self.damaged = False
@@ -81,7 +85,7 @@ class TrackFeed:
             return
         streams = [self._source.streams[index] for index in self._writers]
         lookback = CUE_LOOKBACK if any(stream.type == "subtitle" for stream in streams) else SOUND_LOOKBACK
-        if span.trimmed and span.start > lookback:
+        if span.trimmed and span.start > lookback and self._has_one_clock:
             with suppress(av.FFmpegError):  # no index: it is read from its beginning
                 self._source.seek(int((span.start - lookback) * MICROSECONDS))
         for stream in self._source.streams:
@@ -122,6 +126,8 @@ class TrackFeed:
                     continue
                 if packet.pts is None and packet.dts is None:  # a cover
                     packet.pts = packet.dts = round(self._span.start / packet.time_base)
+                if not self._has_one_clock:
+                    self._clocks.setdefault(packet.stream.index, _Clock()).correct(packet)
                 if end is not None and times_of(packet)[0] >= end:
                     over.add(packet.stream.index)
                     if len(over) == len(streams):
@@ -130,3 +136,25 @@ class TrackFeed:
                 yield packet
         except av.FFmpegError:
             self.damaged = True
+
+
+class _Clock:
+    """The clock of one track of a file that may be several recordings put together, each with a clock of its own.
+
+    Where it jumps back, all that follows is shifted to go on from there, as the picture is.
+    """
+
+    def __init__(self) -> None:
+        self._shift = Fraction(0)
+        self._last: Fraction | None = None
+        self._end = Fraction(0)
+
+    def correct(self, packet: Packet[Stream]) -> None:
+        """Give a packet its times on the running clock."""
+        begin, over = times_of(packet)
+        if self._last is not None and begin + self._shift < self._last - JUMP:
+            self._shift = self._end - begin
+        ticks = round(self._shift / packet.time_base)
+        packet.pts = None if packet.pts is None else packet.pts + ticks
+        packet.dts = None if packet.dts is None else packet.dts + ticks
+        self._last, self._end = begin + self._shift, over + self._shift

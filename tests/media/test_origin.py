@@ -83,3 +83,26 @@ def test_aac_of_a_transport_stream_is_encoded_anew_where_it_has_to_be(tmp_path, 
     late, alike = lag(new, old, RATE)
     assert abs(late) <= 2048
     assert alike > 0.98
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".avi"])
+def test_recordings_put_together_are_heard_one_after_the_other(tmp_path, suffix):
+    broadcast(tmp_path / "a.ts", Fraction(0))
+    (tmp_path / "b.ts").write_bytes((tmp_path / "a.ts").read_bytes() * 2)
+    transcode(tmp_path / "b.ts", tmp_path / f"c{suffix}")
+    assert len(times_of(tmp_path / f"c{suffix}")) == 100
+    new, once = heard(tmp_path / f"c{suffix}")[0], heard(tmp_path / "a.mp4")[0][: 2 * RATE]
+    for at in (RATE, 3 * RATE):
+        late, alike = lag(new, np.r_[once, once], at)
+        assert abs(late) <= 2 * 2048
+        assert alike > 0.98
+
+
+def test_a_part_of_recordings_put_together_has_its_own_sound(tmp_path):
+    broadcast(tmp_path / "a.ts", Fraction(0))
+    (tmp_path / "b.ts").write_bytes((tmp_path / "a.ts").read_bytes() * 3)
+    transcode(tmp_path / "b.ts", tmp_path / "c.mp4", start=110, end=145)
+    new, once = heard(tmp_path / "c.mp4")[0], heard(tmp_path / "a.mp4")[0][: 2 * RATE]
+    late, alike = lag(new, once[round(0.4 * RATE) :], RATE // 2)
+    assert abs(late) <= 2 * 2048
+    assert alike > 0.98
