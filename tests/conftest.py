@@ -1,12 +1,14 @@
-"""What all tests share: the embedded models, fetched once."""
+"""What all tests share: the embedded models, fetched once, and that no test depends on the clock or on another test."""
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.store import ModelStore
@@ -14,6 +16,21 @@ from facefusion.observability.events import Fanout
 
 BIG = frozenset({"real_esrgan_x4"})
 """Embedded models that no test needs."""
+
+# A busy machine would fail tests otherwise.
+settings.register_profile("without deadline", deadline=None)
+settings.load_profile("without deadline")
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """What a run within a test sets up for its logging ends with the test."""
+    root, own = logging.getLogger(), logging.getLogger("facefusion")
+    level = own.level
+    yield
+    for handler in [handler for handler in root.handlers if type(handler).__module__.startswith("facefusion.")]:
+        root.removeHandler(handler)
+    own.setLevel(level)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -15,10 +15,6 @@ from facefusion.faces.landmark.points import eye_distance, five_points
 from facefusion.faces.tracked import LARGEST_SAMPLE_COUNT, Identity, Track
 from facefusion.vision.boxes import box_overlap, intersection_over_union, pair_best_first
 
-WARM_UP = 2.0
-"""Seconds of frames to observe before a segment that is rendered on its own, so that its first faces are as steady and
-as well known as in the middle of a video."""
-
 SAME_PERSON = 0.36
 """Cosine from which two views show one person; at this limit SFace errs in 1.7 % of pairs."""
 

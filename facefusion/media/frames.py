@@ -12,9 +12,9 @@ from av.video.reformatter import Interpolation
 from facefusion.core.values import Picture, Size
 from facefusion.media.colour import FULL, LIMITED, ColourDescription
 from facefusion.media.orientation import Orientation
-from facefusion.media.pixel_format import has_alpha, native_layout, planar_name, working_format
+from facefusion.media.pixel_format import has_alpha, native_layout, working_format
 from facefusion.vision.colour import Matrix, Plane
-from facefusion.vision.picture import BgrPicture, Layout, YuvPicture
+from facefusion.vision.picture import BgrPicture, YuvPicture
 
 SWSCALE_MATRICES: dict[Matrix, int] = {
     Matrix.BT709: 1,
@@ -140,59 +140,3 @@ def _bgr_picture(frame: VideoFrame, orientation: Orientation) -> BgrPicture:
         return BgrPicture(orientation.apply(codes))
     colours, alpha = (cast("Plane", np.ascontiguousarray(part)) for part in (codes[..., :3], codes[..., 3]))
     return BgrPicture(orientation.apply(colours), orientation.apply(alpha))
-
-
-def frame_of(picture: Picture, name: str, size: Size, colour: ColourDescription) -> VideoFrame:
-    """The frame to encode for a picture.
-
-    A decoder's frame of the right format is handed on as it is, written to or not; planes of our own are copied into
-    a new frame. BGR becomes YUV by our own conversion; other changes of format are FFmpeg's scaler's.
-
-    Args:
-        picture: the picture; its right and bottom border is cut where ``size`` is smaller.
-        name: pixel format to encode.
-        size: size to encode.
-        colour: of the stream.
-    """
-    if isinstance(picture, YuvPicture):
-        return _yuv_frame(picture, name, size)
-    deep = picture.bit_depth > 8
-    layout = native_layout(name, colour, picture.size)
-    if layout is not None:
-        pixels = picture.to_bgr(as_float=deep)
-        return _yuv_frame(YuvPicture.from_bgr(pixels, layout, grey=name.startswith("gray")), name, size)
-    codes = picture.pixels if isinstance(picture, BgrPicture) else cast("Plane", picture.to_bgr())
-    own = "bgr24" if codes.dtype == np.uint8 else "bgr48le"
-    frame = VideoFrame.from_ndarray(codes[: size.height, : size.width], format=own)
-    return frame if own == name else frame.reformat(format=name, interpolation=SCALER)
-
-
-def _yuv_frame(picture: YuvPicture, name: str, size: Size) -> VideoFrame:
-    own = planar_name(picture.layout, grey=picture.grey)
-    if isinstance(picture.store, DecodedPlanes) and picture.size == size:
-        frame = picture.store.frame
-    else:
-        frame = _frame_from_planes(picture.planes, own, size, picture.layout)
-    if _same_numbers(own, name):
-        return frame
-    coding = picture.layout.coding
-    return frame.reformat(
-        format=name,
-        src_colorspace=SWSCALE_MATRICES[coding.matrix],
-        dst_colorspace=SWSCALE_MATRICES[coding.matrix],
-        src_color_range=FULL if coding.full_range else LIMITED,
-        dst_color_range=FULL if coding.full_range else LIMITED,
-        interpolation=SCALER,
-    )
-
-
-def _same_numbers(own: str, wanted: str) -> bool:
-    return own == wanted.replace("yuvj", "yuv")
-
-
-def _frame_from_planes(planes: tuple[Plane, ...], name: str, size: Size, layout: Layout) -> VideoFrame:
-    frame = VideoFrame(size.width, size.height, name)
-    for index, (view, plane) in enumerate(zip(plane_views(frame, writable=True), planes, strict=True)):
-        part = layout.plane_size(index, size)
-        view[...] = plane[: part.height, : part.width]
-    return frame

@@ -58,7 +58,6 @@ class FrameRenderer:
         self._size = size
         self._colour = colour
         self._mapper = None if tone_map is None else ToneMapper(tone_map, source_colour or colour, self._opaque)
-        self._source_colour = source_colour or colour
 
     def __call__(self, picture: Picture) -> VideoFrame:
         """The frame for a picture, which must not change any more."""

@@ -68,7 +68,7 @@ def matrix_file() -> bytes:
 MATRIX = tflite.convert(matrix_file()).SerializeToString()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.floats(0, 4), st.floats(0, 6))
 def test_the_matrix_takes_the_window_to_the_turned_box_of_the_subset(seed, x, y):
     landmarks = np.random.default_rng(seed).uniform(0, 192, (6, 3)).astype(np.float32)

@@ -56,7 +56,7 @@ def read(info, **options):
     return frames, reader.damage
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_what_follows_an_anchor_is_what_an_undisturbed_pass_gives(clips, data):
     info, frames, damage = clips[data.draw(st.sampled_from(sorted(clips)))]

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -163,7 +163,6 @@ def test_a_fast_video_loses_frames_in_a_gif_but_not_its_length(tmp_path):
     assert facts is not None and (facts.frames, facts.duration) == (60, Fraction(1))
 
 
-@settings(deadline=None)
 @given(st.lists(st.fractions(Fraction(1, 240), 2, max_denominator=1001), min_size=1, max_size=60))
 def test_rounding_never_adds_up(durations):
     pacer = Pacer(Timing(Fraction(1, 100), Fraction(655), least=2), None)

@@ -152,17 +152,10 @@ def test_progress_line(arguments, line):
 
 def test_log_lines_name_their_module():
     stream = io.StringIO()
-    root = logging.getLogger()
-    before = root.handlers[:]
-    try:
-        set_up_logging("info", Terminal(io.StringIO()))
-        set_up_logging("warn", Terminal(stream))
-        logger = logging.getLogger("facefusion.media.reader")
-        logger.info("quiet")
-        logger.warning("torn at %d", 7)
-        logging.getLogger("elsewhere").warning("theirs")
-    finally:
-        for handler in [handler for handler in root.handlers if handler not in before]:
-            root.removeHandler(handler)
-        logging.getLogger("facefusion").setLevel(logging.NOTSET)
+    set_up_logging("info", Terminal(io.StringIO()))
+    set_up_logging("warn", Terminal(stream))
+    logger = logging.getLogger("facefusion.media.reader")
+    logger.info("quiet")
+    logger.warning("torn at %d", 7)
+    logging.getLogger("elsewhere").warning("theirs")
     assert stream.getvalue() == "[FACEFUSION.READER] torn at 7\n[FACEFUSION.ELSEWHERE] theirs\n"

@@ -22,7 +22,7 @@ def threads_of_windows() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("frames")]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     count=st.integers(0, 40),
     workers=st.integers(1, 6),
@@ -37,7 +37,7 @@ def test_every_item_comes_back_once_and_in_order(count: int, workers: int, windo
     assert threads_of_windows() == []
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(workers=st.integers(1, 4), window=st.integers(1, 8), grain=st.integers(1, 8))
 def test_no_more_items_than_the_window_are_alive(workers: int, window: int, grain: int) -> None:
     lock = threading.Lock()

@@ -81,7 +81,7 @@ def test_warp_agrees_with_converting_the_whole_picture_first(form):
     assert np.abs(picture.warp(affine, Size(40, 40)).astype(int) - whole.warp(affine, Size(40, 40))).max() <= 4
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     scale=st.floats(0.15, 3.5),
     angle=st.floats(-3.1, 3.1),
@@ -127,7 +127,7 @@ def paste_errors(form, scale, angle, x, y):
     return np.array(errors)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     scale=st.floats(0.3, 4.0),
     angle=st.floats(-3.1, 3.1),

@@ -34,7 +34,7 @@ def covering_triangle(points, triangles, x, y):
     return seen, doubtful
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(coordinate, coordinate), min_size=6, max_size=6))
 def test_agrees_with_a_test_of_every_pixel(corners):
     points = np.array(corners, np.float32)

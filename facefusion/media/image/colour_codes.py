@@ -22,11 +22,6 @@ class ColourCodes(NamedTuple):
         """Says nothing that a picture without any description would not be taken for."""
         return self.primaries in (SRGB_PRIMARIES, UNSPECIFIED) and self.transfer in (*SRGB_TRANSFERS, UNSPECIFIED)
 
-    @property
-    def high_dynamic_range(self) -> bool:
-        """PQ or HLG."""
-        return self.transfer in (16, 18)
-
 
 def from_nclx(body: bytes) -> ColourCodes | None:
     """From the body of a ``colr`` box; none where it holds a profile instead."""

@@ -14,6 +14,8 @@ Colours: TypeAlias = npt.NDArray[np.uint8]
 
 MOST_COLOURS = 256
 """One fewer where an entry is needed for what is transparent or does not change."""
+ALPHA_THRESHOLD = 128
+"""Of 255: below it a pixel becomes fully transparent."""
 REFINEMENTS = 2
 """Rounds of k-means after the median cut."""
 
@@ -42,7 +44,7 @@ def to_palette(codes: Plane, keep: npt.NDArray[np.bool_] | None = None) -> Reduc
     colour = cast("Colours", np.ascontiguousarray(codes[..., :3]))
     hidden = np.zeros(colour.shape[:2], bool) if keep is None else keep
     if codes.shape[2] == 4:
-        hidden = hidden | (codes[..., 3] < 128)
+        hidden = hidden | (codes[..., 3] < ALPHA_THRESHOLD)
     shown = colour[~hidden] if not hidden.all() else np.zeros((1, 3), np.uint8)
     packed = _packed(shown)
     values = np.unique(packed)

@@ -19,8 +19,6 @@ from facefusion.vision.picture import BgrPicture, YuvPicture
 
 PROFILE_SPACE = slice(16, 20)
 """Where an ICC profile names the colours it describes."""
-ALPHA_THRESHOLD = 128
-"""Of 255: below it a pixel is fully transparent in a format that knows only yes and no."""
 
 
 @dataclass(frozen=True, slots=True)
