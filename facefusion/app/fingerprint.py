@@ -58,7 +58,7 @@ def fingerprint(
         **{f"model {name}": digest for name, digest in models.digests.items()},
         "encoding": repr(encoding),
         "program": f"{__version__} {_program()}",
-        "av": version("av"),
+        **{name: version(name) for name in ("av", "imagecodecs", "pillow", "pillow-heif")},
         "numpy": np.__version__,
         "opencv": cv2.__version__,
         "onnxruntime": execution.runtime.version,

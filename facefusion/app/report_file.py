@@ -38,7 +38,9 @@ DONE = "done"
 DIGEST_BYTES = 1 << 28
 """Larger files go without a digest: reading them again would take longer than everything else of a report."""
 
-PACKAGES = ("av", "numpy", "onnxruntime", "onnxruntime-gpu", "opencv-python")
+PACKAGES = (
+    "av", "imagecodecs", "numpy", "onnxruntime", "onnxruntime-gpu", "opencv-python", "pillow", "pillow-heif",
+)  # fmt: skip
 
 REMEDY = "Name another file with --report."
 

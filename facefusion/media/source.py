@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import cast
 
 import av
+from av.codec.context import CodecContext
 from av.container import InputContainer
 from av.stream import Disposition
 from av.video.stream import VideoStream
@@ -51,10 +53,16 @@ def main_video_stream(container: InputContainer, path: Path) -> VideoStream:
     """The stream a player shows: FFmpeg's best, cover pictures left aside.
 
     Raises:
-        MediaError: the file has no video.
+        MediaError: the file has no video, or none that can be decoded.
     """
     moving = [stream for stream in container.streams.video if not stream.disposition & Disposition.attached_pic]
     if not moving:
         raise MediaError(f"{path} has no video stream", "Name a file with pictures, not sound alone.")
+    able = [stream for stream in moving if cast("CodecContext | None", stream.codec_context) is not None]
+    if not able:
+        raise MediaError(
+            f"{path} ({container.format.long_name}) is of a codec that cannot be decoded here",
+            "Convert it, a picture to PNG, a video to H.264.",
+        )
     best = container.streams.best("video")
-    return next((stream for stream in moving if best is not None and stream.index == best.index), moving[0])
+    return next((stream for stream in able if best is not None and stream.index == best.index), able[0])

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
-from facefusion.core.errors import OutputError
+from facefusion.core.errors import MediaError, OutputError
 from facefusion.core.values import Frame
 from facefusion.media.animation import write_animation
 from facefusion.media.image import ImageDetails, image_facts, read_image, read_image_with_details, write_image
 from facefusion.media.image.png import SIGNATURE, chunk, chunks
+from facefusion.media.probe import probe
 from facefusion.vision.picture import BgrPicture, YuvPicture
 
 
@@ -187,3 +188,10 @@ def test_what_is_too_long_for_a_jpeg_is_left_out_and_said(tmp_path):
         start + "XMP data, which is longer than the 65000 bytes that a JPEG holds.",
     )
     assert write_image(picture, tmp_path / "a.webp", quality=80, details=details) == ()
+
+
+def test_a_codec_without_a_decoder_is_an_error_that_says_what_to_do(tmp_path):
+    (tmp_path / "a.jxl").write_bytes(imagecodecs.jpegxl_encode(np.zeros((8, 8, 3), np.uint8)))
+    with pytest.raises(MediaError) as caught:
+        probe(tmp_path / "a.jxl")
+    assert "cannot be decoded here. Convert it, a picture to PNG, a video to H.264." in str(caught.value)
