@@ -102,7 +102,8 @@ class Encoding:
         notices = []
         if encoder != settings.encoder:
             notices.append(f"{path.suffix} cannot hold {settings.encoder}; {encoder} is used instead.")
-        wanted = frame_rate or source.frame_rate
+        usual = source.tick_rate if container.constant_rate else source.frame_rate
+        wanted = frame_rate or usual or source.frame_rate
         rate = container.rate_for(wanted)
         if rate != wanted:
             notices.append(

@@ -34,6 +34,12 @@ MOST_FAILURES = 300
 USUAL_RATE = Fraction(25)
 """Frames per second, where neither header nor frames tell."""
 
+VARIES = Fraction(21, 20)
+"""Where the shortest frames come this much faster than the average, the rate counts as variable."""
+
+FASTEST = 240
+"""Frames per second that a video of variable rate is taken to have at most."""
+
 DOUBT = 2
 """A header's rate is not believed where frames lie apart by more or less than this many times what it says."""
 
@@ -82,6 +88,15 @@ class Opening:
         mean = sum(self.gaps, Fraction(0)) / len(self.gaps)
         believed = (rate for rate in said if min(self.gaps) / DOUBT <= 1 / rate <= mean * DOUBT)
         return next(believed, 1 / mean)
+
+    def tick_rate(self, stream: VideoStream) -> Fraction:
+        """The least rate that has a place for every frame, as far as header and opening tell; at least the average."""
+        average = self.frame_rate(stream)
+        shortest = min(self.gaps, default=1 / average)
+        for rate in (stream.guessed_rate, 1 / shortest):
+            if rate and average * VARIES < rate <= FASTEST and 1 / rate <= shortest * VARIES:
+                return rate
+        return average
 
 
 def look_at_opening(container: InputContainer, stream: VideoStream, path: Path) -> Opening:

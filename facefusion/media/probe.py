@@ -32,6 +32,9 @@ UNKNOWN_COLOUR = ColourDescription()
 ANCHORED = frozenset(("mov", "mp4"))
 """Containers whose clock starts where the film does."""
 
+MOST_TICKS = 50
+"""Rate at most at which an animated image is shown where its delays cannot be kept."""
+
 SRGB = ColourDescription(RGB, FULL, 1, 13)
 """What animated images are in."""
 
@@ -76,6 +79,8 @@ class MediaInfo:
     """Frames are woven of two fields; they are handed out deinterlaced."""
     frame_rate: Fraction = Fraction(0)
     """Average, frames per second."""
+    tick_rate: Fraction = Fraction(0)
+    """The rate to write at where a container holds a constant one only: it has a place for every frame."""
     frame_count: int | None = None
     """What the header promises; damaged and cut files hold fewer. None where nothing is said."""
     duration: Fraction = Fraction(0)
@@ -143,6 +148,7 @@ def _animation_info(path: Path, facts: AnimationFacts) -> MediaInfo:
         colour=SRGB,
         alpha=facts.alpha,
         frame_rate=facts.frames / facts.duration,
+        tick_rate=max(facts.frames / facts.duration, min(1 / min(facts.durations), Fraction(MOST_TICKS))),
         frame_count=facts.frames,
         duration=facts.duration,
         tells_duration=True,
@@ -176,6 +182,7 @@ def _video_info(path: Path, container: InputContainer, stream: VideoStream, open
         alpha=opening.alpha,
         interlaced=opening.interlaced,
         frame_rate=rate,
+        tick_rate=opening.tick_rate(stream),
         frame_count=_frame_count(stream.frames, length, rate),
         duration=length,
         tells_duration=is_told,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import cast
 
 import av
+from av.container.core import Flags
 
 from facefusion.core.errors import OutputError
 from facefusion.core.values import Size
@@ -43,6 +45,8 @@ def verify_video(part: Path, path: Path, expected: Expected) -> None:
     """
     try:
         with av.open(str(part)) as container:
+            # Where a file tells decoding times only, PyAV would have FFmpeg take the next packet's for this one's.
+            container.flags &= ~cast("int", Flags.gen_pts.value)
             stream = container.streams.video[0]
             size = Size(stream.width, stream.height)
             tracks = len(container.streams.audio) + len(container.streams.subtitles)

@@ -68,7 +68,7 @@ def test_a_picture_of_before_0_loses_no_frame(tmp_path):
 def test_quicktime_keeps_the_time_before_its_first_picture(tmp_path):
     make_moving(tmp_path / "a.mp4", options={"bf": "0"}, count=20)
     info = probe(shifted_copy(tmp_path / "a.mp4", tmp_path / "b.mp4", Fraction(2)))
-    assert (info.start_time, info.origin) == (2, 0)
+    assert (info.start_time, info.origin) == (Fraction(2), Fraction(0))
     transcode(info.path, tmp_path / "c.mp4")
     assert times_of(tmp_path / "c.mp4")[0] == 2
 

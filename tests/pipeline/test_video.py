@@ -173,6 +173,22 @@ def test_variable_rates_are_kept_over_the_cuts(tmp_path: Path) -> None:
     assert times_of(stage.output) == [Fraction(stamp, 12800) for stamp in stamps]
 
 
+def test_a_container_of_constant_rate_has_a_place_for_every_frame(tmp_path: Path) -> None:
+    """25 frames a second, of which bursts are missing: on average there are fewer."""
+    ticks = [number for number in range(90) if number % 7 < 5 or number % 11 == 0]
+    greys = [np.full((64, 96), 20 + 2 * tick, np.uint8) for tick in ticks]
+    neutral = [np.full((32, 48), 128, np.uint8)] * 2
+    stage = Stage(
+        tmp_path, output="out.avi", stamps=[512 * tick for tick in ticks], pictures=[[grey, *neutral] for grey in greys]
+    )
+    outcome, _ = stage.run()
+    assert outcome.dropped_frames == 0
+    assert outcome.repeated_frames == ticks[-1] + 1 - len(ticks)
+    shown = [planes_of(frame)[0][40:, 40:].mean() for frame in decode(stage.output)]
+    held = [max(tick for tick in ticks if tick <= number) for number in range(ticks[-1] + 1)]
+    assert np.abs(np.array(shown) - [20 + 2 * tick for tick in held]).max() < 1
+
+
 def test_two_runs_at_once_do_not_meet(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     with pytest.raises(BrokenError):
