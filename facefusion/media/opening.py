@@ -111,11 +111,12 @@ def look_at_opening(container: InputContainer, stream: VideoStream, path: Path) 
     first, time = next(frames, (None, None))
     if first is None:
         raise MediaError(f"{path} holds no picture that can be decoded", "Check that it opens in a player.")
-    times, marks, attached = [time], [first.interlaced_frame], [side_data_of(first)]
+    codec = stream.codec_context.name
+    times, marks, attached = [time], [first.interlaced_frame], [side_data_of(first, codec)]
     for frame, later in itertools.islice(frames, FRAMES - 1):
         times.append(later)
         marks.append(frame.interlaced_frame)
-        attached.append(side_data_of(frame))
+        attached.append(side_data_of(frame, codec))
     rises = all(one is not None and other is not None and one < other for one, other in itertools.pairwise(times))
     by_order = not rises and (decoder.packets_rise or container.format.name in NUMBERED_BY_DECODING)
     packet = decoder.first_packet
@@ -126,7 +127,7 @@ def look_at_opening(container: InputContainer, stream: VideoStream, path: Path) 
         start=first_turn if by_order or time is None else time,
         by_order=by_order,
         interlaced=any(marks),
-        orientation=_orientation(first, attached[0], stream.codec_context.name, packet),
+        orientation=_orientation(first, attached[0], codec, packet),
         alpha=_is_clear_somewhere(first) if first.format.name == "pal8" else has_alpha(first.format.name),
         gaps=_gaps(times) if rises else (),
         attached=tuple(data for data in attached if data is not None),

@@ -93,7 +93,7 @@ def test_hdr10_comes_back(tmp_path, encoder):
     result = encode(replace(probe(tmp_path / "a.mkv"), hdr=hdr), tmp_path, replace(FINE, encoder=encoder))
     first = result.frames[0]
     assert first.format.name == "yuv420p10le"
-    data = side_data_of(first) or {}
+    data = side_data_of(first, "") or {}
     numbers = np.frombuffer(data["MASTERING_DISPLAY_METADATA"][:80], np.int32).reshape(10, 2)
     wanted = [0.68, 0.32, 0.265, 0.69, 0.15, 0.06, 0.3127, 0.329, 0.005, 1000]
     assert numbers[:, 0] / numbers[:, 1] == pytest.approx(wanted, abs=1e-4)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import struct
+import subprocess
+import sys
 from fractions import Fraction
+from pathlib import Path
 
 import imagecodecs
 import numpy as np
@@ -195,3 +198,17 @@ def test_a_codec_without_a_decoder_is_an_error_that_says_what_to_do(tmp_path):
     with pytest.raises(MediaError) as caught:
         probe(tmp_path / "a.jxl")
     assert "cannot be decoded here. Convert it, a picture to PNG, a video to H.264." in str(caught.value)
+
+
+def test_a_profile_within_a_video_does_not_end_the_process(tmp_path):
+    icon = Image.new("RGB", (32, 32))
+    icon.info["icc_profile"] = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    icon.save(tmp_path / "a.ico", sizes=[(32, 32)])
+    assert b"iCCP" in (tmp_path / "a.ico").read_bytes()
+    code = (
+        "import gc, pathlib, sys; from facefusion.media.probe import probe; "
+        "info = probe(pathlib.Path(sys.argv[1])); gc.collect(); print(*info.size)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "a.ico")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
+    assert (done.returncode, done.stdout) == (0, "32 32\n")
