@@ -141,7 +141,7 @@ class WorkFolder:
             )
         if records:
             begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(left.begun))
-            opened.notices.append(f"Going on after {_segments(len(records))} that the run begun {begun} finished.")
+            opened.notices.append(f"Going on after {_segments(len(records))} of the run begun at {begun}.")
         return opened
 
     def __enter__(self) -> Self:
