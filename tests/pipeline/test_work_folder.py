@@ -74,7 +74,7 @@ def test_the_next_run_goes_on(root):
         assert folder.path == path
         assert folder.records == ({"number": 0}, {"number": 1}, {"number": 2})
         [notice] = folder.notices
-        assert notice.startswith("Going on after 3 finished segments that the run begun 2")
+        assert notice.startswith("Going on after 3 finished segments of the run begun at 2")
         record(folder, 3)
     with open_folder(root) as folder:
         assert len(folder.records) == 4
