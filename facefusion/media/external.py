@@ -28,7 +28,7 @@ from facefusion.media.failure import explained
 from facefusion.media.ffmpeg_program import device_arguments, find_program, upload_filters
 from facefusion.media.frames import plane_views
 from facefusion.media.pixel_format import is_rgb, working_format
-from facefusion.media.segment import COUNT, HEAD, Segment, stamp_of
+from facefusion.media.segment import COUNT, FrameStamps, Segment, number_packet
 
 STALL_SECONDS = 120.0
 """A program that takes no frame for so long is given up."""
@@ -56,8 +56,7 @@ class ExternalEncoder:
         self._raw = path.with_name(f"{path.name}.external.nut")
         self._stop = stop or StopToken()
         self._render = encoding.renderer()
-        self._stamps: list[int] = []
-        self._last_duration = 0
+        self._times = FrameStamps(encoding.time_base)
         self._frames: queue.Queue[bytes | None] = queue.Queue(FRAMES_AHEAD)
         self._feeder = threading.Thread(target=self._feed, name="ffmpeg-feeder", daemon=True)
         self._finished = False
@@ -105,15 +104,8 @@ class ExternalEncoder:
             OutputError: the program ended or takes no frames any more, or the frame's time is not after the last one.
             Stopped: a stop was asked for.
         """
-        time_base = self._encoding.time_base
-        stamp = stamp_of(frame.time, time_base)
-        if self._stamps and stamp <= self._stamps[-1]:
-            raise OutputError(
-                f"frame {frame.index} does not come after the one before it", "Choose a container with finer times."
-            )
+        self._times.add(frame)
         self._put(packed(self._render(frame.picture)))
-        self._stamps.append(stamp)
-        self._last_duration = max(round(frame.duration / time_base), 1)
 
     def finish(self) -> Segment:
         """Complete the file.
@@ -129,7 +121,7 @@ class ExternalEncoder:
         except (av.FFmpegError, OSError, ValueError) as error:
             raise explained(error, self._path, self._encoding.encoder) from error
         self._finished = True
-        return Segment(self._path, tuple(self._stamps), self._last_duration, delay)
+        return self._times.segment(self._path, delay)
 
     def _command(self) -> list[str]:
         encoding = self._encoding
@@ -205,9 +197,9 @@ class ExternalEncoder:
         """Copy the program's packets into the segment under stamps that number the frames; the greatest delay."""
         with av.open(str(self._raw.absolute())) as source:
             times = sorted(packet.pts for packet in _packets(source.streams.video[0]) if packet.pts is not None)
-        if not times or len(times) != len(self._stamps):
+        if not times or len(times) != len(self._times.stamps):
             raise OutputError(
-                f"{self._encoding.encoder} gave {len(times)} of {len(self._stamps)} frames back",
+                f"{self._encoding.encoder} gave {len(times)} of {len(self._times.stamps)} frames back",
                 "Choose another --output-video-encoder.",
             )
         ranks = {stamp: rank for rank, stamp in enumerate(times)}
@@ -221,8 +213,7 @@ class ExternalEncoder:
             stream.time_base = COUNT
             for number, packet in enumerate(_packets(source.streams.video[0])):
                 rank = ranks[cast("int", packet.pts)]
-                packet.pts, packet.dts, packet.duration = rank + HEAD, number, 1
-                packet.time_base = COUNT
+                number_packet(packet, rank, number)
                 packet.stream = stream
                 output.mux_one(packet)
                 delay = max(delay, number - rank)

@@ -76,6 +76,44 @@ def stamp_of(time: Fraction, time_base: Fraction) -> int:
     return math.floor(time / time_base + Fraction(1, 2))
 
 
+class FrameStamps:
+    """The times of a segment's frames, as they come.
+
+    Args:
+        time_base: what all of them are counted in, in seconds.
+    """
+
+    def __init__(self, time_base: Fraction) -> None:
+        self.stamps: list[int] = []
+        self.last_duration = 0
+        self._time_base = time_base
+
+    def add(self, frame: Frame) -> int:
+        """Note the next frame; its stamp.
+
+        Raises:
+            OutputError: it does not come after the one before it.
+        """
+        stamp = stamp_of(frame.time, self._time_base)
+        if self.stamps and stamp <= self.stamps[-1]:
+            raise OutputError(
+                f"frame {frame.index} does not come after the one before it", "Choose a container with finer times."
+            )
+        self.stamps.append(stamp)
+        self.last_duration = max(round(frame.duration / self._time_base), 1)
+        return stamp
+
+    def segment(self, path: Path, delay: int) -> Segment:
+        """The finished segment; ``delay`` is by how many packets a frame comes at most before its turn."""
+        return Segment(path, tuple(self.stamps), self.last_duration, delay)
+
+
+def number_packet(packet: Packet[VideoStream], rank: int, place: int) -> None:
+    """Give a packet its frame's number as its time, and its own place among the packets as its time of decoding."""
+    packet.pts, packet.dts, packet.duration = rank + HEAD, place, 1
+    packet.time_base = COUNT
+
+
 class SegmentWriter(Protocol):
     """Encodes the frames of one segment, in order. A context manager; leaving it unfinished removes the file."""
 
@@ -106,8 +144,7 @@ class SegmentEncoder:
         self._path = path
         self._render = encoding.renderer()
         self._stack = ExitStack()
-        self._stamps: list[int] = []
-        self._last_duration = 0
+        self._times = FrameStamps(encoding.time_base)
         self._ranks: dict[int, int] = {}
         """Number of each frame that the encoder holds, by its stamp."""
         self._packets = 0
@@ -133,19 +170,12 @@ class SegmentEncoder:
             OutputError: the encoder or the disk refuses it.
             ResourceError: the disk is full.
         """
-        time_base = self._encoding.time_base
         encoded = self._render(frame.picture)
-        stamp = stamp_of(frame.time, time_base)
-        if self._stamps and stamp <= self._stamps[-1]:
-            raise OutputError(
-                f"frame {frame.index} does not come after the one before it", "Choose a container with finer times."
-            )
-        self._ranks[stamp] = len(self._stamps)
-        self._stamps.append(stamp)
-        self._last_duration = max(round(frame.duration / time_base), 1)
-        encoded.time_base = time_base
+        stamp = self._times.add(frame)
+        self._ranks[stamp] = len(self._times.stamps) - 1
+        encoded.time_base = self._encoding.time_base
         encoded.pts = stamp
-        encoded.duration = self._last_duration
+        encoded.duration = self._times.last_duration
         encoded.pict_type = 0
         self._guarded(lambda: self._keep(self._stream.encode(encoded)))
 
@@ -157,14 +187,14 @@ class SegmentEncoder:
             ResourceError: the disk is full.
         """
         self._guarded(lambda: self._keep(self._stream.encode(None)))
-        if self._ranks or not self._stamps:
+        if self._ranks or not self._times.stamps:
             raise OutputError(
-                f"{self._encoding.encoder} gave {self._packets} of {len(self._stamps)} frames back",
+                f"{self._encoding.encoder} gave {self._packets} of {len(self._times.stamps)} frames back",
                 "Choose another --output-video-encoder.",
             )
         self._guarded(self._output.close)
         self._stack.pop_all()
-        return Segment(self._path, tuple(self._stamps), self._last_duration, self._delay)
+        return self._times.segment(self._path, self._delay)
 
     def _open(self) -> None:
         self._path.unlink(missing_ok=True)
@@ -178,8 +208,7 @@ class SegmentEncoder:
     def _keep(self, packets: Sequence[Packet[VideoStream]]) -> None:
         for packet in packets:
             rank = self._ranks.pop(cast("int", packet.pts))
-            packet.pts, packet.dts, packet.duration = rank + HEAD, self._packets, 1
-            packet.time_base = COUNT
+            number_packet(packet, rank, self._packets)
             self._output.mux_one(packet)
             self._delay = max(self._delay, self._packets - rank)
             self._packets += 1
