@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,15 +28,31 @@ def checked_output(paths: PathsSettings) -> Path:
     for source in paths.source_paths:
         _check_input("source", source, "--source-paths")
     _check_input("target", target, "--target-path")
-    with _system_errors(OutputError, f"output {output}", "--output-path"):
+    return placed_output(target, output, paths.source_paths)
+
+
+def placed_output(target: Path, output: Path, sources: Iterable[Path], flag: str = "--output-path") -> Path:
+    """The file to write, where a folder may be named; all of it checked but for the files that are read.
+
+    Args:
+        target: what is to be changed.
+        output: the file to write, or the folder to write it in.
+        sources: what must not be overwritten either.
+        flag: how the user gave the output.
+
+    Raises:
+        UsageError: the output is the target or a source itself, or its extension names no format.
+        OutputError: its folder is not there or cannot be written to, or something else than a file is there.
+    """
+    with _system_errors(OutputError, f"output {output}", flag):
         if output.is_dir():
             output = output / target.name
-        _check_folder(output)
+        _check_folder(output, flag)
     _check_extension(target, output)
-    for name, path in (("target", target), *(("source", source) for source in paths.source_paths)):
+    for name, path in (("target", target), *(("source", source) for source in sources)):
         if output.exists() and output.samefile(path):
             raise UsageError(
-                f"output {output} is the {name} itself", "It would be overwritten; choose another --output-path."
+                f"output {output} is the {name} itself", f"It would be overwritten; choose another {flag}."
             )
     return output
 
@@ -85,16 +101,16 @@ def _check_input(name: str, path: Path, flag: str) -> None:
         raise InputError(f"{name} {path} may not be read", "Change its permissions.")
 
 
-def _check_folder(output: Path) -> None:
+def _check_folder(output: Path, flag: str) -> None:
     folder = output.parent
     if not folder.is_dir():
         problem = "is no folder" if folder.exists() else "does not exist"
         raise OutputError(
-            f"output {output}: the folder {folder} {problem}", "Create it first, or choose another --output-path."
+            f"output {output}: the folder {folder} {problem}", f"Create it first, or choose another {flag}."
         )
-    check_writable(folder, "Choose another --output-path, or change its permissions.")
+    check_writable(folder, f"Choose another {flag}, or change its permissions.")
     if output.exists() and not output.is_file():
-        raise OutputError(f"output {output} is there and is no file", "Choose another --output-path.")
+        raise OutputError(f"output {output} is there and is no file", f"Choose another {flag}.")
 
 
 def _check_extension(target: Path, output: Path) -> None:
