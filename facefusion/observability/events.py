@@ -41,11 +41,32 @@ class StageProgress(Event):
     """``amount`` more units of the current stage are done."""
 
     amount: int = 1
+    earlier: bool = False
+    """Whether an earlier run did them, so that they say nothing on how fast this one is."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageFinished(Event):
-    """The current stage is over, well or not."""
+    """The current stage is over."""
+
+    complete: bool = False
+    """Whether all of it is done. A total that was an estimate turns out to be what was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted(Event):
+    """A step of several begins: one of a job, or one of a batch. Stages up to its end are its own."""
+
+    index: int
+    """From 1."""
+    count: int
+    name: str
+    """What is worked on, for people, such as the path of the output."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepFinished(Event):
+    """The current step is over, well or not."""
 
 
 @dataclass(frozen=True, slots=True)
