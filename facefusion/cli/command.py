@@ -31,34 +31,81 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
+class Positional:
+    """An argument that stands without a flag."""
+
+    name: str
+    help: str
+    is_number: bool = False
+    """A whole number; below 0 is allowed."""
+    choices: tuple[str, ...] = ()
+    many: bool = False
+    """Any number of them, none too."""
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """A command by name; its code is imported when it is used."""
 
     name: str
     help: str
     module: str
-    """Module under :mod:`facefusion.cli.commands` with a function ``execute(context) -> int``."""
-    words: tuple[str, str] | None = None
-    """Name and help of its positional arguments, any number of them; none where it takes none."""
+    """Module under :mod:`facefusion.cli.commands`."""
+    function: str = "execute"
+    """Its function, ``(context) -> int``."""
+    positionals: tuple[Positional, ...] = ()
 
     def execute(self, context: Context) -> int:
         """Run the command and return the exit code."""
         module = import_module(f"facefusion.cli.commands.{self.module}")
-        return cast("int", module.execute(context))
+        return cast("int", getattr(module, self.function)(context))
 
+
+JOB = Positional("JOB_ID", "name of the job")
+STEP = Positional("STEP_INDEX", "number of the step, counted from 0; -1 is the last", is_number=True)
 
 COMMANDS: tuple[Command, ...] = (
     Command("run", "process an image or a video", "run"),
-    Command("headless-run", "process an image or a video; never starts a server", "headless_run"),
-    Command("benchmark", "measure this machine on the sample clips", "benchmark"),
+    Command("headless-run", "process an image or a video as a job of one step; never starts a server", "headless_run"),
+    Command("batch-run", "process many files named by patterns", "batch_run"),
     Command(
         "force-download",
         "fetch models before they are needed",
         "force_download",
-        words=("MODEL", "names of models to fetch; the embedded ones where none is given"),
+        positionals=(Positional("MODEL", "models to fetch; the embedded ones where none is named", many=True),),
     ),
+    Command("benchmark", "measure this machine on the sample clips", "benchmark"),
+    Command(
+        "job-list",
+        "list the jobs of one status",
+        "job_editing",
+        "list_jobs",
+        (Positional("JOB_STATUS", "jobs to list", choices=("drafted", "queued", "completed", "failed")),),
+    ),
+    Command("job-create", "make a job without steps", "job_editing", "create", (JOB,)),
+    Command("job-submit", "queue a drafted job", "job_editing", "submit", (JOB,)),
+    Command("job-submit-all", "queue all drafted jobs", "job_editing", "submit_all"),
+    Command("job-delete", "remove a job; what it made stays", "job_editing", "delete", (JOB,)),
+    Command("job-delete-all", "remove all jobs; what they made stays", "job_editing", "delete_all"),
+    Command("job-add-step", "add a step to a job", "job_editing", "add_step", (JOB,)),
+    Command(
+        "job-remix-step", "add a step that works on the result of another", "job_editing", "remix_step", (JOB, STEP)
+    ),
+    Command("job-insert-step", "put a step before another", "job_editing", "insert_step", (JOB, STEP)),
+    Command("job-remove-step", "take a step out of a job", "job_editing", "remove_step", (JOB, STEP)),
+    Command("job-run", "run a queued job", "job_running", "run", (JOB,)),
+    Command("job-run-all", "run all queued jobs", "job_running", "run_all"),
+    Command("job-retry", "run what is not done of a failed job", "job_running", "retry", (JOB,)),
+    Command("job-retry-all", "run what is not done of all failed jobs", "job_running", "retry_all"),
+    Command("doctor", "look whether this machine has what it takes, and recommend settings", "doctor"),
     Command("clean", "remove temporary files that nobody needs any more", "clean"),
     Command("config", "show the settings in force and where each comes from", "config"),
+    Command(
+        "completion",
+        "print a script that completes this program's commands and options in a shell",
+        "completion",
+        positionals=(Positional("SHELL", "shell to complete in", choices=("bash", "zsh")),),
+    ),
 )
 
 

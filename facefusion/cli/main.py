@@ -76,7 +76,7 @@ def _execute(
     _check_working_folder()
     level = invocation.arguments.get("log_level", ("info",))[-1]
     set_up_logging(level if level in LEVELS else "info", terminal)
-    merged = merge(schema, invocation.arguments, os.environ)
+    merged = merge(schema, invocation.arguments, os.environ, invocation.command.name)
     level = merged.snapshot.get(MiscSettings).log_level
     set_up_logging(level, terminal)
     for warning in merged.warnings:

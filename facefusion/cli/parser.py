@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Never
 
-from facefusion.cli.command import COMMANDS, Command, find_command
-from facefusion.config.legacy import LEGACY_COMMANDS, is_legacy_option
+from facefusion.cli.command import COMMANDS, Command, Positional, find_command
+from facefusion.config.legacy import RETIRED
+from facefusion.config.option import EXECUTION_COMMANDS, JOB_STEP_COMMANDS
 from facefusion.config.render import help_text
 from facefusion.config.schema import OptionSpec, Schema, flag_of
 from facefusion.core.errors import UsageError
@@ -87,11 +88,13 @@ def parse_command(command: Command, words: Sequence[str], schema: Schema) -> Inv
     """
     specs = schema.of_command(command.name)
     parser = command_parser(command, specs)
-    found, rest = parser.parse_known_args(_full_flags(words, _flags(specs), command, schema.names))
+    found, rest = parser.parse_known_args(_full_flags(words, _flags(command, specs), command))
     if rest:
         raise UsageError(f"{command.name}: {rest[0]} is no option of this command", f"See: {parser.prog} --help")
-    given = {spec.name: getattr(found, spec.name) for spec in specs if hasattr(found, spec.name)}
-    return Invocation(command, {name: _words(value) for name, value in given.items()}, tuple(getattr(found, ".", ())))
+    names = (*(spec.name for spec in specs), *RETIRED)
+    given = {name: getattr(found, name) for name in names if hasattr(found, name)}
+    positionals = [word for one in command.positionals for word in _words(getattr(found, _place(one), ()))]
+    return Invocation(command, {name: _words(value) for name, value in given.items()}, tuple(positionals))
 
 
 def command_parser(command: Command, specs: Sequence[OptionSpec]) -> argparse.ArgumentParser:
@@ -102,19 +105,49 @@ def command_parser(command: Command, specs: Sequence[OptionSpec]) -> argparse.Ar
         add_help=False,
         allow_abbrev=False,
         argument_default=argparse.SUPPRESS,
-        usage=f"{PROGRAM} {command.name} {f'[{command.words[0]} ...] ' if command.words else ''}[options]",
+        usage=" ".join([PROGRAM, command.name, *map(_usage, command.positionals), "[options]"]),
     )
     # Argparse takes values like -5 for what they are; so are names of files like -holiday.mp4.
     parser._negative_number_matcher = DASHED_VALUE
-    if command.words is not None:
-        parser.add_argument(".", nargs="*", metavar=command.words[0], help=command.words[1])
+    for one in command.positionals:
+        text = f"{one.help}; one of {', '.join(one.choices)}" if one.choices else one.help
+        parser.add_argument(
+            _place(one), nargs="*" if one.many else None, metavar=one.name, help=text, type=_check_of(one)
+        )
     parser.add_argument("-h", "--help", action=_ShowText, help="show this help and end")
     for section in dict.fromkeys(spec.section for spec in specs):
         group = parser.add_argument_group(section.replace("_", " "))
         for spec in specs:
             if spec.section == section:
                 _add_option(group, spec)
+    for name in _retired_of(command):
+        parser.add_argument(flag_of(name), dest=name, action="store_const", const="true", help=argparse.SUPPRESS)
     return parser
+
+
+def _retired_of(command: Command) -> Iterator[str]:
+    """Switches of earlier releases that scripts still give to the command."""
+    return (name for name in RETIRED if command.name in EXECUTION_COMMANDS + JOB_STEP_COMMANDS)
+
+
+def _place(positional: Positional) -> str:
+    """Where argparse keeps it; no option can be named like that."""
+    return f".{positional.name}"
+
+
+def _usage(positional: Positional) -> str:
+    return f"[{positional.name} ...]" if positional.many else positional.name
+
+
+def _check_of(positional: Positional) -> Callable[[str], str]:
+    def check(word: str) -> str:
+        if positional.is_number and not re.fullmatch(r"[+-]?[0-9]+", word):
+            raise argparse.ArgumentTypeError(f"{word!r} must be a whole number")
+        if positional.choices and word not in positional.choices:
+            raise argparse.ArgumentTypeError(f"{word!r} must be one of {', '.join(positional.choices)}")
+        return word
+
+    return check
 
 
 def _add_option(group: argparse._ArgumentGroup, spec: OptionSpec) -> None:
@@ -155,9 +188,9 @@ def _negated(spec: OptionSpec) -> str:
     return flag_of(f"no_{spec.name}")
 
 
-def _flags(specs: Sequence[OptionSpec]) -> dict[str, str]:
+def _flags(command: Command, specs: Sequence[OptionSpec]) -> dict[str, str]:
     """Every long flag and the flag that it stands for."""
-    flags = {"--help": "--help"}
+    flags = {"--help": "--help"} | {flag_of(name): flag_of(name) for name in _retired_of(command)}
     for spec in specs:
         flags |= dict.fromkeys(_own_flags(spec), spec.flag)
         if spec.type.is_flag:
@@ -169,11 +202,8 @@ def _full_flags(
     words: Sequence[str],
     flags: dict[str, str] | tuple[str, ...],
     command: Command | None = None,
-    elsewhere: Sequence[str] = (),
 ) -> list[str]:
     """The words with every long flag, which may be a unique beginning or an older name, in full.
-
-    ``elsewhere`` are the names of options of all commands.
 
     Raises:
         UsageError: no flag, or more than one, begins like that.
@@ -185,11 +215,11 @@ def _full_flags(
             break
         if word.startswith("--"):
             name, equals, value = word.partition("=")
-            full[index] = _full_flag(name, meanings, command, elsewhere) + equals + value
+            full[index] = _full_flag(name, meanings, command) + equals + value
     return full
 
 
-def _full_flag(name: str, meanings: dict[str, str], command: Command | None, elsewhere: Sequence[str]) -> str:
+def _full_flag(name: str, meanings: dict[str, str], command: Command | None) -> str:
     if name in meanings:
         return meanings[name]
     starting = {meaning: flag for flag, meaning in meanings.items() if flag.startswith(name)}
@@ -201,20 +231,15 @@ def _full_flag(name: str, meanings: dict[str, str], command: Command | None, els
         raise UsageError(f"{where}{name} is ambiguous: it may mean {', '.join(sorted(starting))}", "Write it in full.")
     near = get_close_matches(name, meanings, n=1)
     hint = f"Did you mean {near[0]}?" if near else f"See: {see} --help"
-    option = name.removeprefix("--").replace("-", "_")
-    if option not in elsewhere and is_legacy_option(option):
-        raise UsageError(f"{where}{name} is not available in this version", f"See: {see} --help")
     raise UsageError(f"{where}{name} is no option of this command" if where else f"{name} is no global switch", hint)
 
 
-def _words(value: str | list[str]) -> tuple[str, ...]:
+def _words(value: str | Sequence[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _unknown_command(word: str) -> UsageError:
     names = [command.name for command in COMMANDS]
-    if word in LEGACY_COMMANDS:
-        return UsageError(f"the command {word} is not available in this version", f"Commands are: {', '.join(names)}.")
     near = get_close_matches(word, names, n=1)
     hint = f"Did you mean {near[0]}?" if near else f"Commands are: {', '.join(names)}."
     return UsageError(f"there is no command {word!r}", hint)

@@ -19,7 +19,7 @@ The field's name with ``_`` as ``-`` is the long flag, and is the ini key as it 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar, dataclass_transform
@@ -36,6 +36,16 @@ class Scope(Enum):
     """How this machine does it; taken from the command that runs the job."""
     RUN = "run"
     """Used by one command only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Depends:
+    """Allowed values that hang on the value of another option."""
+
+    option: str
+    """The other option's name."""
+    choices: Mapping[str, Sequence[str]]
+    """For each of its values the values allowed; all where it has another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,11 @@ class Option:
     commands: tuple[str, ...] | None = None
     """Commands that take it, where that differs from the group's."""
     in_ini: bool = True
+    facefusion_default: str | None = None
+    """FaceFusion 3.8's default, as text, where ours differs. It stands in every job file that FaceFusion wrote."""
+    pending: str = ""
+    """Why the option has no effect yet, as the end of a sentence; empty for one that has."""
+    depends: Depends | None = None
 
 
 METADATA_KEY = "facefusion.option"
@@ -73,27 +88,62 @@ def option(default: Any, help: str, **about: Any) -> Any:  # noqa: A002, ANN401 
     return dataclasses.field(default=default, metadata={METADATA_KEY: Option(help=help, **about)})
 
 
+GROUP_ATTRIBUTE = "__facefusion_group__"
+
+RUN_COMMANDS = ("run", "headless-run")
+"""Commands that process one target at once."""
+JOB_STEP_COMMANDS = ("job-add-step", "job-remix-step", "job-insert-step")
+"""Commands that put a step into a job file."""
+JOB_RUN_COMMANDS = ("job-run", "job-run-all", "job-retry", "job-retry-all")
+JOB_COMMANDS = (
+    "job-list",
+    "job-create",
+    "job-submit",
+    "job-submit-all",
+    "job-delete",
+    "job-delete-all",
+    *JOB_STEP_COMMANDS,
+    "job-remove-step",
+    *JOB_RUN_COMMANDS,
+)
+PROCESSING_COMMANDS = (*RUN_COMMANDS, "batch-run", "benchmark")
+"""Commands that are told on their own line what to make, and make it."""
+STEP_COMMANDS = (*PROCESSING_COMMANDS, *JOB_STEP_COMMANDS)
+"""Commands that say what is to be made."""
+EXECUTION_COMMANDS = (*PROCESSING_COMMANDS, *JOB_RUN_COMMANDS)
+"""Commands that process media."""
+EVERY_COMMAND = (*PROCESSING_COMMANDS, "force-download", *JOB_COMMANDS, "doctor", "clean", "config", "completion")
+
+_COMMANDS_OF_SCOPE = {Scope.STEP: STEP_COMMANDS, Scope.JOB: EXECUTION_COMMANDS}
+
+
 @dataclass(frozen=True, slots=True)
 class GroupInfo:
     """What a settings group says about all of its options."""
 
     section: str
-    commands: tuple[str, ...]
+    commands: tuple[str, ...] | None
 
+    def commands_of(self, about: Option) -> tuple[str, ...]:
+        """Commands that take an option of the group: those it names, or the group, or else those of its scope.
 
-GROUP_ATTRIBUTE = "__facefusion_group__"
-
-PROCESSING_COMMANDS = ("run", "headless-run", "benchmark")
-"""Commands that process media, and so take most groups."""
+        Raises:
+            TypeError: nothing says which.
+        """
+        commands = about.commands or self.commands or _COMMANDS_OF_SCOPE.get(about.scope)
+        if commands is None:
+            raise TypeError(f"an option of scope {about.scope.value} in [{self.section}] names no command")
+        return commands
 
 
 # Not `field_specifiers=(option,)`: type checkers would then look for a keyword `default` and take every option,
 # whose default comes first, for one without.
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-def settings_group(
-    *, section: str, commands: tuple[str, ...] = PROCESSING_COMMANDS
-) -> Callable[[type[GroupT]], type[GroupT]]:
-    """Make a class a settings group: a frozen, keyword-only dataclass that knows its ini section and commands."""
+def settings_group(*, section: str, commands: tuple[str, ...] | None = None) -> Callable[[type[GroupT]], type[GroupT]]:
+    """Make a class a settings group: a frozen, keyword-only dataclass that knows its ini section and commands.
+
+    Where no commands are named, each option's scope says them.
+    """
 
     def decorate(cls: type[GroupT]) -> type[GroupT]:
         made = dataclass(frozen=True, kw_only=True)(cls)

@@ -13,6 +13,7 @@ class Source(Enum):
     INI = "ini file"
     ENVIRONMENT = "environment"
     COMMAND_LINE = "command line"
+    JOB = "job file"
     PROGRAM = "program"
     """Set by the program for a purpose of its own, as the benchmark does."""
 
@@ -23,7 +24,7 @@ class Origin:
 
     source: Source
     place: str = ""
-    """``file:line`` of an ini file, the name of an environment variable; empty elsewhere."""
+    """``file:line`` of an ini file, the name of an environment variable, the step of a job; empty elsewhere."""
 
     @property
     def given(self) -> bool:

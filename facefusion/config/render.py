@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from facefusion.config.option import JOB_COMMANDS, JOB_RUN_COMMANDS, JOB_STEP_COMMANDS, PROCESSING_COMMANDS
 from facefusion.config.schema import OptionSpec, Schema
 from facefusion.config.state import Snapshot
 from facefusion.config.values import choice_text, count_text, format_value, range_text
 
 INI_WIDTH = 110
+
+COMMAND_SETS = {
+    "processing": PROCESSING_COMMANDS,
+    "jobs": JOB_COMMANDS,
+    "job steps": JOB_STEP_COMMANDS,
+    "job runs": JOB_RUN_COMMANDS,
+}
+"""Commands that take much in common, as the reference page calls them. A larger set stands before its parts."""
 
 
 def allowed_text(spec: OptionSpec) -> str:
@@ -88,7 +97,11 @@ def reference_page(schema: Schema, commands: tuple[str, ...]) -> str:
         "Every option is a flag of the commands named with it, a key of `facefusion.ini` and an environment variable",
         "(`--log-level`, `log_level` in `[misc]`, `FACEFUSION_LOG_LEVEL`). The command line wins over the environment,",
         "the environment over the ini file, the ini file over the default. In the ini file an empty value means the",
-        "default, `%%` means `%`, and quotes group a value that contains spaces.",
+        "default, `%%` means `%`, and quotes group an item of a list that contains spaces.",
+        "",
+        "Commands that take an option are named with it, or by what they have in common:",
+        "",
+        *(f"- {name}: {_command_list(group)}" for name, group in COMMAND_SETS.items()),
     ]
     for section in dict.fromkeys(spec.section for spec in schema):
         lines += [
@@ -103,7 +116,7 @@ def reference_page(schema: Schema, commands: tuple[str, ...]) -> str:
 
 
 def _row(spec: OptionSpec, commands: tuple[str, ...]) -> str:
-    taken = "all" if set(commands) <= set(spec.commands) else ", ".join(f"`{name}`" for name in spec.commands)
+    taken = "all" if set(commands) <= set(spec.commands) else _commands_text(spec.commands)
     default = default_text(spec)
     cells = (
         "<br>".join(f"`{name}`" for name in _spellings(spec)),
@@ -113,6 +126,21 @@ def _row(spec: OptionSpec, commands: tuple[str, ...]) -> str:
         spec.about.help,
     )
     return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
+
+
+def _commands_text(commands: Sequence[str]) -> str:
+    """Names of commands, with sets of them by their own name where all of it is there."""
+    left = list(commands)
+    words = []
+    for name, group in COMMAND_SETS.items():
+        if set(group) <= set(left):
+            words.append(name)
+            left = [command for command in left if command not in group]
+    return ", ".join([*words, *([_command_list(left)] if left else [])])
+
+
+def _command_list(commands: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in commands)
 
 
 def _spellings(spec: OptionSpec) -> Iterator[str]:

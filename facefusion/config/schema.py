@@ -163,7 +163,7 @@ def _specs_of(group: type, choices: Mapping[str, Choices]) -> Iterator[OptionSpe
             default=field.default,
             about=about,
             section=about.section or info.section,
-            commands=about.commands or info.commands,
+            commands=info.commands_of(about),
             choices=choices.get(field.name) or _late(about.choices),
         )
 

@@ -4,43 +4,97 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from facefusion.config.option import PROCESSING_COMMANDS, Scope, option, settings_group
+from facefusion.config.option import (
+    EVERY_COMMAND,
+    EXECUTION_COMMANDS,
+    JOB_COMMANDS,
+    JOB_STEP_COMMANDS,
+    RUN_COMMANDS,
+    Scope,
+    option,
+    settings_group,
+)
 
-STEP_COMMANDS = ("run", "headless-run")
-"""Commands that process what the user names."""
 CLEAN_COMMAND = "clean"
-EVERY_COMMAND = (*PROCESSING_COMMANDS, "force-download", CLEAN_COMMAND, "config")
+TARGET_COMMANDS = (*RUN_COMMANDS, *JOB_STEP_COMMANDS)
+"""Commands that name one target."""
+JOBS_FOLDER_COMMANDS = (*RUN_COMMANDS, "batch-run", *JOB_COMMANDS)
+MANY_JOBS_COMMANDS = ("job-submit-all", "job-delete-all")
 
 
-@settings_group(section="paths", commands=EVERY_COMMAND)
+@settings_group(section="paths")
 class PathsSettings:
     """Where things lie."""
 
     config_path: Path = option(
-        Path("facefusion.ini"), "ini file to read settings from", scope=Scope.JOB, in_ini=False, metavar="FILE"
-    )
-    source_paths: tuple[Path, ...] = option(
-        (), "images that show the source's face; several are merged", short="-s", commands=STEP_COMMANDS, metavar="FILE"
-    )
-    target_path: Path | None = option(
-        None, "image or video to change", short="-t", commands=STEP_COMMANDS, metavar="FILE"
-    )
-    output_path: Path | None = option(
-        None,
-        "file to write, or a folder to write a file of the target's name in",
-        short="-o",
-        commands=(*STEP_COMMANDS, CLEAN_COMMAND),
+        Path("facefusion.ini"),
+        "ini file to read settings from",
+        scope=Scope.JOB,
+        commands=EVERY_COMMAND,
+        in_ini=False,
         metavar="FILE",
     )
     temp_path: Path | None = option(
         None,
         "folder for temporary files; the system's where empty",
         scope=Scope.JOB,
-        commands=(*PROCESSING_COMMANDS, CLEAN_COMMAND),
+        commands=(*EXECUTION_COMMANDS, "doctor", CLEAN_COMMAND),
         metavar="FOLDER",
     )
+    jobs_path: Path = option(
+        Path(".jobs"),
+        "folder of job files, one folder in it for each status",
+        scope=Scope.JOB,
+        commands=(*JOBS_FOLDER_COMMANDS, "doctor"),
+        metavar="FOLDER",
+    )
+    source_paths: tuple[Path, ...] = option(
+        (),
+        "images that show the source's face (several are merged), and sound that takes the place of the target's",
+        short="-s",
+        commands=TARGET_COMMANDS,
+        metavar="FILE",
+    )
+    target_path: Path | None = option(
+        None,
+        "image or video to change",
+        short="-t",
+        commands=tuple(name for name in TARGET_COMMANDS if name != "job-remix-step"),
+        metavar="FILE",
+    )
+    output_path: Path | None = option(
+        None,
+        "file to write, or a folder to write a file of the target's name in",
+        short="-o",
+        commands=(*TARGET_COMMANDS, CLEAN_COMMAND),
+        metavar="FILE",
+    )
     models_path: Path | None = option(
-        None, "folder of models, looked in first; new ones go there", scope=Scope.JOB, metavar="FOLDER"
+        None,
+        "folder of models, looked in first; new ones go there",
+        scope=Scope.JOB,
+        commands=(*EXECUTION_COMMANDS, *JOB_STEP_COMMANDS, "force-download", "doctor"),
+        metavar="FOLDER",
+    )
+
+
+@settings_group(section="patterns", commands=("batch-run",))
+class PatternsSettings:
+    """Which files a batch takes, and what it calls the results."""
+
+    source_pattern: str | None = option(
+        None, "pattern of the source files, such as 'faces/*.jpg'", scope=Scope.JOB, short="-s", metavar="PATTERN"
+    )
+    target_pattern: str | None = option(
+        None, "pattern of the target files, such as 'clips/*.mp4'", scope=Scope.JOB, short="-t", metavar="PATTERN"
+    )
+    output_pattern: str | None = option(
+        None,
+        "name of each result, made of {index}, {source_name}, {target_name} and {target_extension}, such as "
+        "'results/{source_name}-{target_name}{target_extension}'",
+        scope=Scope.JOB,
+        short="-o",
+        metavar="TEMPLATE",
     )
 
 
@@ -51,7 +105,7 @@ class ProcessorsSettings:
     processors: tuple[str, ...] = option(("face_swapper",), "what to do to each frame, in this order", metavar="NAME")
 
 
-@settings_group(section="misc", commands=EVERY_COMMAND)
+@settings_group(section="misc")
 class MiscSettings:
     """How the program conducts itself."""
 
@@ -62,28 +116,33 @@ class MiscSettings:
         value_aliases={"warning": "warn", "critical": "error"},
         ini_aliases=(("logging", "log_level"),),
         scope=Scope.JOB,
+        commands=EVERY_COMMAND,
     )
     halt_on_error: bool = option(
         False,
-        "stop at the first frame that cannot be worked on, where it would be passed through unchanged",
+        "stop at the first frame, step or job that fails; without it such a frame is passed through unchanged, and the "
+        "other steps and jobs go on",
         scope=Scope.JOB,
-        commands=PROCESSING_COMMANDS,
+        commands=(*EXECUTION_COMMANDS, *MANY_JOBS_COMMANDS),
     )
     fail_on_held_frames: bool = option(
-        False, "end with status 1 if any frame was passed through unchanged", scope=Scope.JOB, commands=STEP_COMMANDS
+        False,
+        "end with status 1 if any frame was passed through unchanged",
+        scope=Scope.JOB,
+        commands=tuple(name for name in EXECUTION_COMMANDS if name != "benchmark"),
     )
     report: Path | None = option(
         None,
         "file to write a report of the run to, as JSON; see docs/report.md",
         scope=Scope.RUN,
-        commands=STEP_COMMANDS,
+        commands=RUN_COMMANDS,
         metavar="FILE",
     )
     no_resume: bool = option(
         False,
         "begin from the first frame, also where an earlier run of the same step did not come to its end",
         scope=Scope.JOB,
-        commands=STEP_COMMANDS,
+        commands=tuple(name for name in EXECUTION_COMMANDS if name != "benchmark"),
     )
 
 
@@ -102,4 +161,4 @@ class CleanSettings:
     )
 
 
-GENERAL_GROUPS: tuple[type, ...] = (PathsSettings, ProcessorsSettings, MiscSettings, CleanSettings)
+GENERAL_GROUPS: tuple[type, ...] = (PathsSettings, PatternsSettings, ProcessorsSettings, MiscSettings, CleanSettings)

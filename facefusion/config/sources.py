@@ -6,21 +6,18 @@ understood at all (an unknown section or key) is an error wherever it stands.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
 from facefusion.config.ini import IniEntry, read_ini
-from facefusion.config.legacy import is_legacy_key
+from facefusion.config.legacy import RETIRED, is_retired_key, successor
 from facefusion.config.origin import COMMAND_LINE, Origin, Source
-from facefusion.config.schema import Schema
+from facefusion.config.schema import OptionSpec, Schema, flag_of
 from facefusion.config.state import Snapshot
 from facefusion.config.values import RawValue, join_words, parse, words_of
 from facefusion.core.errors import OptionError, UsageError
-
-logger = logging.getLogger(__name__)
 
 DEFAULT_INI = Path("facefusion.ini")
 """In the working directory."""
@@ -35,59 +32,103 @@ class Merged:
     warnings: tuple[str, ...] = field(default=())
 
 
-def merge(schema: Schema, arguments: Mapping[str, tuple[str, ...]], environment: Mapping[str, str]) -> Merged:
+def merge(
+    schema: Schema,
+    arguments: Mapping[str, tuple[str, ...]],
+    environment: Mapping[str, str],
+    command: str | None = None,
+) -> Merged:
     """Merge all sources into a snapshot.
 
     Args:
         schema: the options of the program.
-        arguments: words of each option given on the command line, by the option's name.
+        arguments: words of each option given on the command line, by the option's name; options that FaceFusion had
+            in earlier releases may be among them.
         environment: the process's environment.
+        command: the command to run; only what concerns it is worth a warning. All does where none is given.
 
     Raises:
         OptionError: a value is not allowed, or an ini file names something unknown.
         UsageError: an ini file cannot be read.
     """
     from_environment, doubts = _from_environment(schema, environment)
-    from_arguments = {name: _argument(schema, name, words) for name, words in arguments.items()}
+    from_arguments, retired = _from_arguments(schema, arguments)
     outer = {**from_environment, **from_arguments}
     path = _ini_path(schema, outer)
     from_ini, warnings = from_entries(schema, read_ini(path) if path is not None else ())
     raw = {**from_ini, **outer}
     values = {spec.name: parse(spec, raw[spec.name]) for spec in schema if spec.name in raw}
     origins = {name: value.origin for name, value in raw.items()}
-    return Merged(Snapshot(schema, values, origins), (*warnings, *doubts))
+    idle = [
+        text
+        for spec in schema
+        if spec.name in values and (command is None or command in spec.commands)
+        for text in pending_text(spec, values[spec.name], raw[spec.name])
+    ]
+    return Merged(Snapshot(schema, values, origins), (*warnings, *retired, *doubts, *idle))
+
+
+def pending_text(spec: OptionSpec, value: object, raw: RawValue) -> tuple[str, ...]:
+    """The warning about an option that has no effect yet, where it is set to something."""
+    if not spec.about.pending or value == spec.default:
+        return ()
+    return (f"{raw.label} has no effect: {spec.about.pending} ({raw.origin})",)
 
 
 def from_entries(schema: Schema, entries: Iterable[IniEntry]) -> tuple[dict[str, RawValue], tuple[str, ...]]:
-    """The values that an ini file sets, by option, and warnings about those that are not available yet.
+    """The values that an ini file sets, by option, and warnings about keys that FaceFusion has no more.
 
     Raises:
         OptionError: a section or key is unknown, or one option is set under two names.
     """
     values: dict[str, RawValue] = {}
-    unavailable: list[IniEntry] = []
+    retired: list[IniEntry] = []
     for entry in entries:
         spec = schema.at(entry.section, entry.key)
-        if spec is None:
-            if not is_legacy_key(entry.section, entry.key):
-                raise _unknown(schema, entry)
-            if entry.value:
-                unavailable.append(entry)
-            else:
-                logger.debug("%s: [%s] %s is not available yet", entry.place, entry.section, entry.key)
-        elif entry.value:
-            label = f"[{entry.section}] {entry.key} = {' '.join(entry.value.split())}"
+        if spec is not None and entry.value:
+            label = _label(entry)
             if spec.name in values:
                 raise OptionError(
                     f"{label}: sets what {values[spec.name].label} sets already (from {entry.place})",
                     "Keep one of the two.",
                 )
-            origin = Origin(Source.INI, entry.place)
-            values[spec.name] = RawValue(words_of(spec, entry.value), label, origin)
-    return values, tuple(
-        f"[{entry.section}] {entry.key} is not available in this version and has no effect ({entry.place})"
-        for entry in unavailable
-    )
+            values[spec.name] = RawValue(words_of(spec, entry.value), label, Origin(Source.INI, entry.place))
+        elif spec is None and not is_retired_key(entry.section, entry.key):
+            raise _unknown(schema, entry)
+        elif spec is None and entry.value:
+            retired.append(entry)
+    warnings: list[str] = []
+    for entry in retired:
+        warnings += _succeed(schema, values, entry.key, entry.value, _label(entry), Origin(Source.INI, entry.place))
+    return values, tuple(warnings)
+
+
+def _label(entry: IniEntry) -> str:
+    return f"[{entry.section}] {entry.key} = {' '.join(entry.value.split())}"
+
+
+def _succeed(
+    schema: Schema, values: dict[str, RawValue], name: str, value: str, label: str, origin: Origin
+) -> tuple[str, ...]:
+    """Set what took the place of a retired option, where nothing else sets it, and give the warning."""
+    heir = successor(name, (value,))
+    if heir is None:
+        return ()
+    if heir.option is not None and schema.get(heir.option) is not None:
+        values.setdefault(heir.option, RawValue(heir.words, label, origin))
+    place = f" ({origin.place})" if origin.place else ""
+    return (heir.warning(f"{label}{place}"),)
+
+
+def _from_arguments(
+    schema: Schema, arguments: Mapping[str, tuple[str, ...]]
+) -> tuple[dict[str, RawValue], tuple[str, ...]]:
+    values = {name: _argument(schema, name, words) for name, words in arguments.items() if name not in RETIRED}
+    warnings: list[str] = []
+    for name in arguments:
+        if name in RETIRED:
+            warnings += _succeed(schema, values, name, "true", flag_of(name), COMMAND_LINE)
+    return values, tuple(warnings)
 
 
 def _argument(schema: Schema, name: str, words: tuple[str, ...]) -> RawValue:
@@ -137,13 +178,14 @@ def _unknown(schema: Schema, entry: IniEntry) -> OptionError:
         )
     if entry.section not in sections:
         return OptionError(
-            f"{entry.place}: there is no section [{entry.section}]", _hint(entry.section, sections, "[{}]")
+            f"{entry.place}: there is no section [{entry.section}]", hint(entry.section, sections, "[{}]")
         )
     keys = [key for section, key in places if section == entry.section]
-    return OptionError(f"{entry.place}: [{entry.section}] has no key {entry.key}", _hint(entry.key, keys, "{}"))
+    return OptionError(f"{entry.place}: [{entry.section}] has no key {entry.key}", hint(entry.key, keys, "{}"))
 
 
-def _hint(word: str, known: Iterable[str], form: str) -> str:
+def hint(word: str, known: Iterable[str], form: str) -> str:
+    """What to say about a word that is not known: the nearest one that is, or all of them, each written in ``form``."""
     known = list(known)
     near = get_close_matches(word, known, n=1)
     if near:

@@ -22,10 +22,16 @@ class Snapshot:
     """All settings at one moment. Immutable; a change makes another one."""
 
     def __init__(self, schema: Schema, values: Mapping[str, Any], origins: Mapping[str, Origin]) -> None:
-        """Build every group from checked values; options without one keep their default."""
+        """Build every group from checked values; options without one keep their default.
+
+        Raises:
+            OptionError: a value does not go with that of another option.
+        """
         self._schema = schema
         self._values = MappingProxyType({spec.name: values.get(spec.name, spec.default) for spec in schema})
         self._origins = MappingProxyType({spec.name: origins.get(spec.name, DEFAULT) for spec in schema})
+        for spec in schema:
+            self._check_dependence(spec)
         self._groups = {group: group(**self._fields(group)) for group in schema.groups}
 
     @property
@@ -64,6 +70,19 @@ class Snapshot:
             checked[spec.name] = check(spec, value, origin)
             origins[spec.name] = origin
         return Snapshot(self._schema, checked, origins)
+
+    def _check_dependence(self, spec: OptionSpec) -> None:
+        depends = spec.about.depends
+        origin = self._origins[spec.name]
+        if depends is None or not origin.given:
+            return
+        other = self._values[depends.option]
+        allowed = depends.choices.get(other)
+        if allowed is not None and self._values[spec.name] not in (*allowed, None):
+            raise OptionError(
+                f"{spec.name} = {self._values[spec.name]}: must be one of {', '.join(allowed)} with "
+                f"{depends.option} {other} ({origin})"
+            )
 
     def _fields(self, group: type) -> dict[str, Any]:
         return {spec.name: self._values[spec.name] for spec in self._schema if spec.group is group}

@@ -44,11 +44,11 @@ def join_words(words: Sequence[str]) -> str:
 
 
 def words_of(spec: OptionSpec, text: str) -> tuple[str, ...]:
-    """The words of a value that is one text, as the ini file and the environment hold it."""
-    if spec.type.is_list:
-        return split_words(text)
-    stripped = text.strip()
-    return (_unquote(stripped) if re.fullmatch(QUOTED, stripped) else stripped,)
+    """The words of a value that is one text, as the ini file and the environment hold it.
+
+    Quotes group words of a list; elsewhere they are what they are, as in FaceFusion.
+    """
+    return split_words(text) if spec.type.is_list else (text.strip(),)
 
 
 def parse(spec: OptionSpec, raw: RawValue) -> Any:  # noqa: ANN401 - of the type that the option declares
@@ -72,10 +72,10 @@ def check(spec: OptionSpec, value: Any, origin: Origin) -> Any:  # noqa: ANN401 
     """
     if value is None and spec.type.optional:
         return None
-    text = format_value(spec, value)
-    if text == "" and spec.type.is_list:
+    words = tuple(text_of(one) for one in value) if spec.type.is_list else (text_of(value),)
+    if not words:
         return ()
-    return parse(spec, RawValue(words_of(spec, text), f"{spec.name} = {text}", origin))
+    return parse(spec, RawValue(words, f"{spec.name} = {format_value(spec, value)}", origin))
 
 
 def format_value(spec: OptionSpec, value: Any) -> str:  # noqa: ANN401 - as in parse
@@ -83,9 +83,17 @@ def format_value(spec: OptionSpec, value: Any) -> str:  # noqa: ANN401 - as in p
     if value is None:
         return ""
     if spec.type.is_list:
-        return join_words([_format_scalar(item) for item in value])
-    text = _format_scalar(value)
-    return _quote(text) if text != text.strip() or text[:1] in ("'", '"') else text
+        return join_words([text_of(item) for item in value])
+    return text_of(value)
+
+
+def text_of(value: object) -> str:
+    """The text of one value, or of the values of a list with spaces between."""
+    if isinstance(value, list | tuple):
+        return " ".join(text_of(one) for one in value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "null" if value is None else str(value)
 
 
 def choice_text(choices: Sequence[str]) -> str:
@@ -121,12 +129,6 @@ def _unquote(word: str) -> str:
         mark = word[0]
         return word[1:-1].replace(mark * 2, mark)
     return word
-
-
-def _format_scalar(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
 
 
 def _parse_scalar(spec: OptionSpec, raw: RawValue, word: str) -> Any:  # noqa: ANN401 - as in parse

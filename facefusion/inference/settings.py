@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from facefusion.config.option import Scope, option, settings_group
+from facefusion.config.option import EXECUTION_COMMANDS, Scope, option, settings_group
 from facefusion.inference.providers.registry import PROVIDERS
 
 
-@settings_group(section="execution")
+@settings_group(section="execution", commands=(*EXECUTION_COMMANDS, "doctor"))
 class ExecutionSettings:
     """Where graphs run and how many frames at once."""
 
@@ -41,7 +41,7 @@ class ExecutionSettings:
     )
 
 
-@settings_group(section="inference")
+@settings_group(section="inference", commands=(*EXECUTION_COMMANDS, "doctor"))
 class InferenceSettings:
     """How sessions are made and shared."""
 

@@ -6,7 +6,6 @@ from fractions import Fraction
 from pathlib import Path
 
 from facefusion.config.option import option, settings_group
-from facefusion.config.settings import STEP_COMMANDS
 from facefusion.core.errors import UsageError
 from facefusion.core.formats import MediaKind, is_moving_image
 from facefusion.media.encoder import ENCODERS, PRESETS, SOURCE_FORMAT
@@ -85,7 +84,7 @@ class TrimSettings:
         return _from_zero(self.trim_frame_start), _from_zero(self.trim_frame_end)
 
 
-@settings_group(section="workflow", commands=STEP_COMMANDS)
+@settings_group(section="workflow")
 class WorkflowSettings:
     """How a step goes about a video."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from facefusion.config.option import Scope, option, settings_group
+from facefusion.config.option import EXECUTION_COMMANDS, Scope, option, settings_group
 
 
-@settings_group(section="memory")
+@settings_group(section="memory", commands=(*EXECUTION_COMMANDS, "doctor"))
 class MemorySettings:
     """How much memory a run may take and how long models stay loaded."""
 

@@ -41,7 +41,7 @@ def test_no_command_shows_help(call):
     code, out, err = call()
     assert code == 0
     assert out.startswith("usage: facefusion [-h] [-v] COMMAND [options]\n")
-    assert "  headless-run    process an image or a video; never starts a server\n" in out
+    assert "  headless-run     process an image or a video as a job of one step; never starts a server\n" in out
     assert err == ""
 
 
@@ -130,20 +130,21 @@ def test_a_switch_can_be_turned_off_again(call):
     ("words", "message"),
     [
         (("rnu",), "there is no command 'rnu'. Did you mean run?"),
+        (("job-list",), "the following arguments are required: JOB_STATUS. See: facefusion job-list --help"),
         (
-            ("job-list",),
-            "the command job-list is not available in this version. "
-            "Commands are: run, headless-run, benchmark, force-download, clean, config.",
+            ("job-list", "done"),
+            "argument JOB_STATUS: 'done' must be one of drafted, queued, completed, failed. "
+            "See: facefusion job-list --help",
+        ),
+        (
+            ("job-remove-step", "demo", "last"),
+            "argument STEP_INDEX: 'last' must be a whole number. See: facefusion job-remove-step --help",
         ),
         (("--quick", "run"), "--quick is no global switch. See: facefusion --help"),
         (("run", "--quick"), "run: --quick is no option of this command. See: facefusion run --help"),
         (
             ("run", "--face-detector-scroe", "1"),
             "run: --face-detector-scroe is no option of this command. Did you mean --face-detector-score?",
-        ),
-        (
-            ("run", "--face-tracker-score", "0.3"),
-            "run: --face-tracker-score is not available in this version. See: facefusion run --help",
         ),
         (
             ("run", "--face-detector", "1"),

@@ -9,7 +9,6 @@ from pathlib import Path
 from facefusion.cli.application import load_application
 from facefusion.cli.generate import stale_files
 from facefusion.cli.main import main, program_schema
-from facefusion.config.legacy import LEGACY_KEYS
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,14 +27,6 @@ def test_help_waits_for_no_heavy_package():
     )
     shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, check=True)
     assert shown.stdout.splitlines()[-1] == "[]"
-
-
-def test_facefusions_own_ini_file_is_accepted(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    stock = "".join(f"[{section}]\n" + "".join(f"{key} =\n" for key in keys) for section, keys in LEGACY_KEYS.items())
-    Path("facefusion.ini").write_text(stock, encoding="utf-8")
-    assert main(["config"]) == 0
-    assert capsys.readouterr().err == ""
 
 
 def test_the_template_is_accepted_and_changes_nothing(tmp_path, monkeypatch, capsys):

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from facefusion.config.ini import parse_ini
-from facefusion.config.legacy import LEGACY_KEYS
 from facefusion.config.origin import Origin, Source
 from facefusion.config.render import ini_of, ini_template
 from facefusion.config.sources import from_entries, merge
@@ -106,20 +105,6 @@ def test_the_command_line_mends_a_wrong_value_in_the_ini_file():
 )
 def test_unknown_and_doubled_names_are_errors(ini, message):
     assert failure(ini) == message
-
-
-def test_options_of_facefusion_that_are_not_built_yet_warn_when_set():
-    result = merged("[face_tracker]\nface_tracker_score = 0.3\n[patterns]\nsource_pattern =\n")
-    assert result.warnings == (
-        "[face_tracker] face_tracker_score is not available in this version and has no effect (facefusion.ini:2)",
-    )
-
-
-def test_an_ini_file_that_came_with_facefusion_is_accepted_as_it_is():
-    stock = "".join(f"[{section}]\n" + "".join(f"{key} =\n" for key in keys) for section, keys in LEGACY_KEYS.items())
-    result = merged(stock)
-    assert result.warnings == ()
-    assert result.snapshot.get(SampleDetector) == SampleDetector()
 
 
 def test_a_misspelt_environment_variable_is_doubted_and_others_are_left_alone():
