@@ -193,7 +193,7 @@ def test_no_step_may_overwrite_what_another_reads():
         2,
     )
     put("clips/c.mp4")
-    os.replace("clips/0.mp4", "clips/1.mp4")
+    Path("clips/0.mp4").rename("clips/1.mp4")
     assert refusal(output="clips/{index}.mp4", target="clips/[1c].mp4", source="faces/ann.jpg") == (
         f"output clips/1.mp4 is the target clips/1.mp4 itself. {remedy}",
         2,
