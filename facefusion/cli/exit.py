@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,6 @@ from facefusion.core.stop import StopToken
 from facefusion.observability.terminal import Terminal
 
 FAILED = 1
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +48,13 @@ def conclude(error: BaseException, terminal: Terminal, stop: StopToken) -> int:
     """Say in one line what happened and return the exit code."""
     terminal.close_bar()
     found = verdict(error, stop)
-    if logger.isEnabledFor(logging.DEBUG):
-        terminal.line("".join(traceback.format_exception(found.error)).rstrip())
-    terminal.line(found.message if found.status == "stopped" else f"error: {found.message}")
+    terminal.line(
+        found.message,
+        "error",
+        marked=found.status != "stopped",
+        failure=found.error,
+        fields={"event": found.status, "kind": type(found.error).__name__, "exit_code": found.exit_code},
+    )
     return found.exit_code
 
 

@@ -12,16 +12,16 @@ from facefusion.benchmark.settings import BenchmarkSettings
 from facefusion.cli.application import Application, load_application
 from facefusion.cli.command import Context
 from facefusion.cli.exit import conclude
+from facefusion.cli.logging_setup import set_up, set_up_early
 from facefusion.cli.parser import HelpRequested, Invocation, parse_command, split_command
 from facefusion.cli.signals import stop_on_signals
 from facefusion.cli.streams import Output, claim_standard_descriptors
 from facefusion.config.schema import Schema
-from facefusion.config.settings import MiscSettings
 from facefusion.config.sources import merge
 from facefusion.config.state import StateManager
 from facefusion.core.errors import SetupError, Stopped
 from facefusion.core.stop import StopToken
-from facefusion.observability.log import LEVELS, set_up_logging
+from facefusion.observability.settings import LogSettings
 from facefusion.observability.sinks import TerminalSink
 from facefusion.observability.terminal import Terminal
 
@@ -37,13 +37,14 @@ def main(words: Sequence[str] | None = None, application: Application | None = N
     terminal = Terminal(sys.stderr)
     output = Output(sys.stdout)
     stop = StopToken()
-    set_up_logging("info", terminal)
+    words = sys.argv[1:] if words is None else words
+    set_up_early(words, os.environ, terminal)
     try:
-        command, rest = split_command(sys.argv[1:] if words is None else words, __version__)
+        command, rest = split_command(words, __version__)
         application = application or load_application()
         schema = program_schema(application)
         invocation = parse_command(command, rest, schema)
-        with stop_on_signals(stop):
+        with stop_on_signals(stop, terminal):
             return _execute(invocation, schema, application, terminal, output, stop)
     except HelpRequested as request:
         output.write(request.text)
@@ -53,8 +54,8 @@ def main(words: Sequence[str] | None = None, application: Application | None = N
 
 
 def program_schema(application: Application) -> Schema:
-    """All options of the program, the benchmark's among them."""
-    return Schema.of((*application.settings_groups(), BenchmarkSettings), application.option_choices())
+    """All options of the program, the command line's own among them."""
+    return Schema.of((*application.settings_groups(), BenchmarkSettings, LogSettings), application.option_choices())
 
 
 def _check_working_folder() -> None:
@@ -74,20 +75,17 @@ def _execute(
     stop: StopToken,
 ) -> int:
     _check_working_folder()
-    level = invocation.arguments.get("log_level", ("info",))[-1]
-    set_up_logging(level if level in LEVELS else "info", terminal)
     merged = merge(schema, invocation.arguments, os.environ, invocation.command.name)
-    level = merged.snapshot.get(MiscSettings).log_level
-    set_up_logging(level, terminal)
+    set_up(merged.snapshot, terminal)
     for warning in merged.warnings:
-        terminal.line(f"warning: {warning}")
+        terminal.line(warning, "warn")
     context = Context(
         application=application,
         state=StateManager(merged.snapshot),
         words=invocation.words,
         terminal=terminal,
         write=output.write,
-        events=TerminalSink(terminal, level),
+        events=TerminalSink(terminal),
         stop=stop,
     )
     return invocation.command.execute(context)

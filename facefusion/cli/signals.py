@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import sys
 import threading
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from types import FrameType
 
 from facefusion.core.stop import StopToken
+from facefusion.observability.terminal import Terminal
 
 REASONS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "a request to end (SIGTERM)"}
 if sys.platform != "win32":
@@ -18,7 +18,7 @@ if sys.platform != "win32":
 
 
 @contextlib.contextmanager
-def stop_on_signals(stop: StopToken) -> Iterator[None]:
+def stop_on_signals(stop: StopToken, terminal: Terminal) -> Iterator[None]:
     """While it is open, the first signal asks the work to stop, the second ends the process at once.
 
     Does nothing outside the main thread, where Python allows no handlers.
@@ -32,7 +32,7 @@ def stop_on_signals(stop: StopToken) -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
         stop.request(REASONS[signal.Signals(number)])
-        _say("\nStopping; once more to end at once.\n")
+        terminal.at_once("Stopping; once more to end at once.")
 
     # A run under nohup is to outlive its terminal.
     heard = [number for number in REASONS if number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN]
@@ -42,9 +42,3 @@ def stop_on_signals(stop: StopToken) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _say(text: str) -> None:
-    """Write past Python's buffers, whose owner the signal may have interrupted."""
-    with contextlib.suppress(OSError, ValueError):
-        os.write(sys.stderr.fileno(), text.encode())

@@ -3,45 +3,49 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from pathlib import Path
 
+from facefusion.observability.records import LEVELS, PACKAGE, JsonFormatter, StampedFormatter
 from facefusion.observability.terminal import Terminal
-
-LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
-"""The values of ``--log-level``."""
-
-PACKAGE = "facefusion"
-
-
-class _LineFormatter(logging.Formatter):
-    """``[FACEFUSION.MODULE] text``, the module being the last part of the logger's name."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        module = record.name.rpartition(".")[2].upper()
-        text = super().format(record)
-        return f"[FACEFUSION.{module}] {text}"
 
 
 class _TerminalHandler(logging.Handler):
     def __init__(self, terminal: Terminal) -> None:
         super().__init__()
         self._terminal = terminal
-        self.setFormatter(_LineFormatter("%(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._terminal.line(self.format(record))
+        self._terminal.record(record)
 
 
-def set_up_logging(level: str, terminal: Terminal) -> None:
-    """Send what the program logs to the terminal; other libraries' warnings too, their chatter not.
+def set_up_logging(level: str, terminal: Terminal, *, json: bool = False, path: Path | None = None) -> None:
+    """Have the terminal say what the program logs; other libraries' warnings too, their chatter not.
 
     A second call replaces what the first one set up.
 
     Args:
-        level: a key of :data:`LEVELS`.
-        terminal: where lines go.
+        level: a key of :data:`~facefusion.observability.records.LEVELS`.
+        terminal: says it.
+        json: whether in JSON, on the stream and in the file.
+        path: of a log file that gets all that is said.
+
+    Raises:
+        OutputError: the log file cannot be written.
+        ResourceError: the disk is full.
     """
     root = logging.getLogger()
     for handler in [handler for handler in root.handlers if isinstance(handler, _TerminalHandler)]:
         root.removeHandler(handler)
+    log = None if path is None else _log_file(path, json, lambda loss: terminal.line(loss, "warn"))
+    terminal.set_up(level, json=json, log=log)
     root.addHandler(_TerminalHandler(terminal))
     logging.getLogger(PACKAGE).setLevel(LEVELS[level])
+
+
+def _log_file(path: Path, json: bool, complain: Callable[[str], None]) -> logging.Handler:
+    from facefusion.observability.log_file import LogFile  # noqa: PLC0415 - only who asks for a file needs its lock
+
+    log = LogFile(path, complain)
+    log.setFormatter(JsonFormatter() if json else StampedFormatter())
+    return log

@@ -176,7 +176,7 @@ def test_a_full_disk_does_not_hide_why_a_run_failed(capsys, monkeypatch):
     application.before_report = lambda events, stop: monkeypatch.setattr(output, "flush", full)
     assert main((*WORDS, "--log-level", "error"), application) == 1
     assert capsys.readouterr().err == (
-        "warning: report.json cannot be written: the disk is full. Free some space. Close programs that use it. Name "
+        "error: report.json cannot be written: the disk is full. Free some space. Close programs that use it. Name "
         "another file with --report.\n"
         "error: target.mp4 breaks off. Repair it.\n"
     )

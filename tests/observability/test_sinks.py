@@ -15,7 +15,7 @@ from facefusion.observability.events import (
     StageStarted,
 )
 from facefusion.observability.log import set_up_logging
-from facefusion.observability.sinks import TerminalSink, progress_line
+from facefusion.observability.sinks import Stage, TerminalSink
 from facefusion.observability.terminal import Terminal
 
 
@@ -38,7 +38,7 @@ class Clock:
 
 def shown(*events, level="info", stream=None):
     stream = stream or io.StringIO()
-    sink = TerminalSink(Terminal(stream), level, Clock())
+    sink = TerminalSink(Terminal(stream, level), Clock())
     for event in events:
         sink.emit(event)
     return stream.getvalue()
@@ -53,7 +53,7 @@ def shown(*events, level="info", stream=None):
         (
             "debug",
             "said\nwarning: careful\nwarning: frame 3 is passed through unchanged: no memory\n"
-            "warning: frame 4 is passed through unchanged: no memory\nloaded yunet on cpu in 0.25 s\n",
+            "frame 4 is passed through unchanged: no memory\nloaded yunet on cpu in 0.25 s\n",
         ),
     ],
 )
@@ -72,7 +72,7 @@ def test_the_level_decides_what_is_shown(level, text):
 def test_without_a_terminal_progress_is_a_line_every_few_seconds():
     stream = io.StringIO()
     clock = Clock()
-    sink = TerminalSink(Terminal(stream), "info", clock)
+    sink = TerminalSink(Terminal(stream), clock)
     sink.emit(StageStarted("processing", 100))
     for _ in range(100):
         clock.now += 0.125
@@ -88,7 +88,7 @@ def test_without_a_terminal_progress_is_a_line_every_few_seconds():
 def test_an_inner_stage_takes_progress_until_it_ends():
     stream = io.StringIO()
     clock = Clock()
-    sink = TerminalSink(Terminal(stream), "info", clock)
+    sink = TerminalSink(Terminal(stream), clock)
     sink.emit(StageStarted("processing", 2))
     sink.emit(StageStarted("downloading", 2**21, "B"))
     clock.now += 1
@@ -117,7 +117,7 @@ def test_at_a_terminal_progress_is_a_bar_and_lines_stand_above_it():
 
 def test_progress_from_many_threads_is_not_lost():
     stream = io.StringIO()
-    sink = TerminalSink(Terminal(stream), "info", Clock())
+    sink = TerminalSink(Terminal(stream), Clock())
     sink.emit(StageStarted("processing", 400))
 
     def work():
@@ -140,14 +140,18 @@ def test_a_reader_that_went_away_is_no_failure():
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("analysing", 1, 1, "frame", 0.0), "analysing: 1 of 1 frame"),
-        (("analysing", 0, None, "frame", 3.0), "analysing: 0 frames"),
-        (("analysing", 7, None, "frame", 3.5), "analysing: 7 frames, 2.0 frames/s"),
-        (("fetching", 2**20, 2**22, "B", 2.0), "fetching: 1.0 of 4.0 MiB, 0.5 MiB/s, 6 s left"),
+        (("analysing", 1, "frame", 1, 0, 0.0), "analysing: 1 of 1 frame"),
+        (("analysing", None, "frame", 0, 0, 3.0), "analysing: 0 frames"),
+        (("analysing", None, "frame", 7, 0, 3.5), "analysing: 7 frames, 2.0 frames/s"),
+        (("analysing", 5, "frame", 7, 0, 3.5), "analysing: 7 frames, 2.0 frames/s"),
+        (("process", 300, "frame", 220, 200, 4.0), "process: 220 of 300 frames, 5.0 frames/s, 16 s left"),
+        (("process", 300, "frame", 200, 200, 4.0), "process: 200 of 300 frames"),
+        (("fetching", 2**22, "B", 2**20, 0, 2.0), "fetching: 1.0 of 4.0 MiB, 0.5 MiB/s, 6 s left"),
     ],
 )
-def test_progress_line(arguments, line):
-    assert progress_line(*arguments) == line
+def test_the_line_of_a_stage(arguments, line):
+    name, total, unit, done, earlier, seconds = arguments
+    assert Stage(name, total, unit, started=0.0, said=0.0, done=done, earlier=earlier).line(seconds) == line
 
 
 def test_log_lines_name_their_module():

@@ -52,11 +52,11 @@ def _conclude(report: RunReport, context: Context) -> int:
     if _is_talkative(snapshot):
         _say(context, summary_lines(report, stages=misc.log_level == "debug"))
     if context.stop.requested:
-        context.terminal.line(f"The stop came too late: {report.output} was complete.")
+        context.terminal.line(f"The stop came too late: {report.output} was complete.", "error", marked=False)
         return Stopped.exit_code
     if report.held_frames and misc.fail_on_held_frames:
         count = len(report.held_frames)
-        context.terminal.line(f"error: {count} of {report.frames} frames were passed through unchanged.")
+        context.terminal.line(f"{count} of {report.frames} frames were passed through unchanged.", "error")
         return HELD
     return 0
 
@@ -82,7 +82,7 @@ def _report_end(report_file: ReportFile, end: Verdict, context: Context) -> None
     try:
         report_file.ended(end.status, end.exit_code, end.error, end.message)
     except FaceFusionError as error:
-        context.terminal.line(f"warning: {error}")
+        context.terminal.line(str(error), "error")
 
 
 def _is_talkative(snapshot: Snapshot) -> bool:
