@@ -13,6 +13,8 @@
     │   └── FaceNotFoundError       exit 1, HTTP 422   a picture that must hold a face holds none
     ├── OutputError                 exit 1, HTTP 500   the result cannot be written or is not whole
     ├── ResourceError               exit 1, HTTP 507   memory or disk do not suffice
+    ├── JobError                    exit 1, HTTP 409   there is no such job, or its state does not allow what is asked
+    │   └── JobBusyError            exit 1, HTTP 409   another process runs the job
     └── ContentRefusedError         exit 3, HTTP 451   the content filter refused the target
 
     Stopped (a BaseException)       exit 4, HTTP 499   the user asked to stop
@@ -96,6 +98,18 @@ class ResourceError(FaceFusionError):
     """Memory or disk space do not suffice."""
 
     http_status = 507
+    retry_may_help = True
+
+
+class JobError(FaceFusionError):
+    """There is no such job, its file cannot be read, or its state does not allow what is asked."""
+
+    http_status = 409
+
+
+class JobBusyError(JobError):
+    """Another process runs the job."""
+
     retry_may_help = True
 
 

@@ -1,0 +1,1 @@
+"""Jobs: steps kept in a file, to be run now or later, by this process or another."""

@@ -1,0 +1,139 @@
+"""Changes of a job's steps, as values: a job goes in, another comes out.
+
+A step's file carries its number, which is its index as long as no step is finished. Steps that take another step's
+file as target or source are kept pointing at it when numbers change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+from facefusion.core.errors import JobError, UsageError
+from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus
+
+PATH_KEYS = ("target_path", "source_paths")
+
+
+def added(job: Job, args: Mapping[str, object]) -> Job:
+    """The job with a step behind its last."""
+    return _rebuilt(job, [*range(len(job.steps)), _new_step(job, args)])
+
+
+def remixed(job: Job, index: int, args: Mapping[str, object]) -> Job:
+    """The job with a step behind its last that works on the result of another step.
+
+    Args:
+        job: the job.
+        index: the other step; negative means the last.
+        args: settings of the new step. Its target is the other step's file, whatever they say.
+
+    Raises:
+        JobError: there is no such step.
+        UsageError: the output of that step names no file.
+    """
+    index = _existing(job, index)
+    target = job.step_file(index)
+    if target is None:
+        raise UsageError(
+            f"step {index} of the job {job.id} has the output {job.steps[index].output_path}, which names no file",
+            "Give that step an output with an extension.",
+        )
+    rest = {key: value for key, value in args.items() if key != "target_path"}
+    return added(job, {**rest, "target_path": str(target)})
+
+
+def inserted(job: Job, index: int, args: Mapping[str, object]) -> Job:
+    """The job with a step before another; before the last where ``index`` is negative.
+
+    Raises:
+        JobError: there is no such step.
+    """
+    index = _existing(job, index)
+    return _rebuilt(job, [*range(index), _new_step(job, args), *range(index, len(job.steps))])
+
+
+def removed(job: Job, index: int) -> Job:
+    """The job without a step; without the last where ``index`` is negative.
+
+    Raises:
+        JobError: there is no such step, another one works on its result, or it is the only one of a job that was
+            submitted.
+    """
+    index = _existing(job, index)
+    file = job.step_file(index)
+    for other, step in enumerate(job.steps):
+        if file is not None and other != index and file in _paths(step):
+            raise JobError(
+                f"step {index} of the job {job.id} cannot be removed: step {other} works on its result",
+                f"Remove step {other} first.",
+            )
+    if len(job.steps) == 1 and job.status is not JobStatus.DRAFTED:
+        raise JobError(
+            f"step {index} is the only one of the job {job.id}, which was submitted",
+            f"Remove the job with job-delete {job.id}.",
+        )
+    return _rebuilt(job, [*range(index), *range(index + 1, len(job.steps))])
+
+
+def _existing(job: Job, index: int) -> int:
+    if index < 0:
+        index = len(job.steps) - 1
+    if 0 <= index < len(job.steps):
+        return index
+    have = f"its steps are 0 to {len(job.steps) - 1}" if job.steps else "it has no steps"
+    raise JobError(f"the job {job.id} has no step {max(index, 0)}: {have}", "Choose another step.")
+
+
+def _new_step(job: Job, args: Mapping[str, object]) -> JobStep:
+    return JobStep(StepStatus.DRAFTED if job.status is JobStatus.DRAFTED else StepStatus.QUEUED, dict(args))
+
+
+def _rebuilt(job: Job, order: Sequence[int | JobStep]) -> Job:
+    """The job with other steps; those that it has are named by their index.
+
+    A finished step keeps its number; any other has its index, or the next number that nobody has.
+    """
+    entries = [(job.steps[entry], job.number(entry)) if isinstance(entry, int) else (entry, None) for entry in order]
+    taken = {number for step, number in entries if step.status is StepStatus.COMPLETED}
+    steps = []
+    for index, (step, old) in enumerate(entries):
+        number = old
+        if number is None or step.status is not StepStatus.COMPLETED:
+            number = next(one for one in count(index) if one not in taken)
+            taken.add(number)
+        steps.append(replace(step, number=None if number == index else number))
+    rebuilt = replace(job, steps=tuple(steps))
+    moved = {
+        file: new
+        for index, entry in enumerate(order)
+        if isinstance(entry, int) and (file := job.step_file(entry)) and (new := rebuilt.step_file(index)) != file
+    }
+    return replace(rebuilt, steps=tuple(_pointed(step, moved) for step in rebuilt.steps)) if moved else rebuilt
+
+
+def _paths(step: JobStep) -> set[Path]:
+    """Files that the step reads."""
+    values = (step.args.get(key) for key in PATH_KEYS)
+    return {
+        Path(path)
+        for value in values
+        for path in (value if isinstance(value, list) else [value])
+        if isinstance(path, str)
+    }
+
+
+def _pointed(step: JobStep, moved: Mapping[Path, Path | None]) -> JobStep:
+    """The step with the files that it reads under their new names."""
+    if _paths(step).isdisjoint(moved):
+        return step
+
+    def renamed(value: object) -> object:
+        if isinstance(value, list):
+            return [renamed(one) for one in value]
+        return str(moved[Path(value)]) if isinstance(value, str) and Path(value) in moved else value
+
+    args = {key: renamed(value) if key in PATH_KEYS else value for key, value in step.args.items()}
+    return replace(step, args=args)

@@ -1,0 +1,128 @@
+"""A job's file: FaceFusion's JSON, with a version of our own beside its version.
+
+FaceFusion writes ``version``, ``date_created``, ``date_updated`` and ``steps`` of ``status`` and ``args``. We add
+``format``, ``date_submitted``, and to a step ``error``, ``number`` and ``delivered``; all of them may be missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+from facefusion.core.errors import JobError
+from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus
+
+VERSION = "1"
+"""FaceFusion's, in all of its releases."""
+
+FORMAT = 1
+"""Ours. A file with a greater one is not touched."""
+
+EXTENSION = ".json"
+STEP_STATUSES = {status.value: status for status in StepStatus}
+
+
+def encode(job: Job) -> bytes:
+    """The content of the job's file."""
+    table: dict[str, object] = {
+        "version": VERSION,
+        "format": FORMAT,
+        "date_created": job.created.isoformat(),
+        "date_updated": _text_of(job.updated),
+        "date_submitted": _text_of(job.submitted),
+        "steps": [_table_of(step) for step in job.steps],
+    }
+    return f"{json.dumps(table, indent=4)}\n".encode("ascii")
+
+
+def decode(data: bytes, path: Path, status: JobStatus) -> Job:
+    """The job that a file holds.
+
+    Args:
+        data: the file's content.
+        path: the file, which gives the id, and is named in errors.
+        status: that of the folder it lies in.
+
+    Raises:
+        JobError: the content is no job, or one of a later version.
+    """
+    try:
+        table = json.loads(data)
+    except ValueError as error:
+        raise _broken(path, f"it is no JSON ({error})") from error
+    if not isinstance(table, dict):
+        raise _broken(path, "it holds no object")
+    _check_version(table, path)
+    steps = table.get("steps")
+    if not isinstance(steps, list):
+        raise _broken(path, "'steps' is no list")
+    created = _moment(table, "date_created", path)
+    if created is None:
+        raise _broken(path, "'date_created' is missing")
+    return Job(
+        id=path.stem,
+        status=status,
+        created=created,
+        updated=_moment(table, "date_updated", path),
+        steps=tuple(_step(step, index, path) for index, step in enumerate(steps)),
+        submitted=_moment(table, "date_submitted", path),
+    )
+
+
+def _text_of(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def _table_of(step: JobStep) -> dict[str, object]:
+    table: dict[str, object] = {"status": step.status.value}
+    if step.fault:
+        table["error"] = step.fault
+    if step.number is not None:
+        table["number"] = step.number
+    if step.delivered:
+        table["delivered"] = True
+    if step.delivered:
+        table["delivered"] = True
+    return {**table, "args": dict(step.args)}
+
+
+def _check_version(table: Mapping[str, object], path: Path) -> None:
+    form = table.get("format", FORMAT)
+    if type(form) is not int or form < 1:
+        raise _broken(path, f"'format' is {form!r}, not a whole number from 1 on")
+    if form > FORMAT or table.get("version", VERSION) != VERSION:
+        raise JobError(
+            f"the job file {path} is of a later version than this program",
+            "Update the program; the file was left as it is.",
+        )
+
+
+def _moment(table: Mapping[str, object], key: str, path: Path) -> datetime | None:
+    text = table.get(key)
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(str(text)).astimezone()
+    except (ValueError, OverflowError) as error:
+        raise _broken(path, f"{key!r} is {text!r}, not a date as 2026-01-31T12:00:00+00:00") from error
+
+
+def _step(table: object, index: int, path: Path) -> JobStep:
+    if not isinstance(table, dict):
+        raise _broken(path, f"step {index} is no object")
+    status, args, fault, number = (table.get(key) for key in ("status", "args", "error", "number"))
+    if not isinstance(status, str) or status not in STEP_STATUSES:
+        raise _broken(path, f"'status' of step {index} is {status!r}, not one of {', '.join(STEP_STATUSES)}")
+    if not isinstance(args, dict):
+        raise _broken(path, f"'args' of step {index} is no object")
+    if number is not None and (type(number) is not int or number < 0):
+        raise _broken(path, f"'number' of step {index} is {number!r}, not a whole number from 0 on")
+    return JobStep(
+        STEP_STATUSES[status], args, fault if isinstance(fault, str) else "", number, table.get("delivered") is True
+    )
+
+
+def _broken(path: Path, reason: str) -> JobError:
+    return JobError(f"the job file {path} cannot be read: {reason}", "Repair it, or remove it; it was left as it is.")

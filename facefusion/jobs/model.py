@@ -1,0 +1,111 @@
+"""What a job is: steps that are done in order, each with the settings it was asked for with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+
+
+class JobStatus(Enum):
+    """Where a job stands; the value is the name of the folder that its file lies in."""
+
+    DRAFTED = "drafted"
+    """Being put together."""
+    QUEUED = "queued"
+    """To be run, or being run."""
+    COMPLETED = "completed"
+    FAILED = "failed"
+    """A step failed, or the process that ran the job ended before its time; can be retried."""
+
+
+class StepStatus(Enum):
+    """Where a step stands."""
+
+    DRAFTED = "drafted"
+    QUEUED = "queued"
+    STARTED = "started"
+    """In work, as long as a process holds the job; without one, its process died."""
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class JobStep:
+    """One output to make from one target."""
+
+    status: StepStatus
+    args: Mapping[str, object]
+    """The settings as they were frozen when the step was added: values of JSON by the options' names."""
+    fault: str = ""
+    """Why it failed; empty where it did not."""
+    number: int | None = None
+    """What stands for the step in the name of its file; its index where none.
+
+    The two part when steps are put before a finished one, or taken away: its file keeps its name.
+    """
+    delivered: bool = False
+    """Whether its output was made of its result, so that its own file is no longer needed for that."""
+
+    @property
+    def output_path(self) -> str | None:
+        """Where its result is to go, as the user typed it."""
+        path = self.args.get("output_path")
+        return path if isinstance(path, str) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as its file holds it."""
+
+    id: str
+    status: JobStatus
+    created: datetime
+    """With an offset from UTC, as all times here."""
+    updated: datetime | None
+    """Of the last change; none where there was none since it was made."""
+    steps: tuple[JobStep, ...]
+    submitted: datetime | None = None
+    """When it was put into the queue; none where it was not, or by FaceFusion."""
+
+    @property
+    def queued_since(self) -> datetime:
+        """What the order of jobs is made of: when it was submitted, else changed or made."""
+        return self.submitted or self.updated or self.created
+
+    @property
+    def has_started_step(self) -> bool:
+        """Whether a step is in work, or was when the process that ran it ended."""
+        return any(step.status is StepStatus.STARTED for step in self.steps)
+
+    def with_step(self, index: int, **changes: object) -> Job:
+        """The job with fields of one step changed, as ``with_step(0, status=StepStatus.STARTED)``."""
+        steps = list(self.steps)
+        steps[index] = replace(steps[index], **changes)  # type: ignore[arg-type]
+        return replace(self, steps=tuple(steps))
+
+    def number(self, index: int) -> int:
+        """What stands for a step in the name of its file."""
+        number = self.steps[index].number
+        return index if number is None else number
+
+    def step_file(self, index: int) -> Path | None:
+        """Where a step's work goes before it is joined into its output; none where its output names no file.
+
+        ``<folder>/<stem>-<job id>-<number><extension>`` beside the output, the extension in lower case. Relative
+        paths stay relative.
+        """
+        step = self.steps[index]
+        if step.output_path is None:
+            return None
+        output = Path(step.output_path)
+        if not output.suffix:
+            return None
+        return self.step_file_beside(output, index)
+
+    def step_file_beside(self, output: Path, index: int) -> Path:
+        """As :meth:`step_file`, for an output that is known: where the step names a folder, a file in it."""
+        number = self.steps[index].number
+        return output.with_name(f"{output.stem}-{self.id}-{index if number is None else number}{output.suffix.lower()}")

@@ -1,0 +1,397 @@
+"""The jobs folder: one file for each job, in the folder of its status.
+
+Any number of processes may use one jobs folder at once. Each change happens alone, under the folder's lock: the file
+is read again, changed, written whole, and moved to another status's folder last. So at any moment each job has one
+whole file, and a process that is killed leaves the job as it was before the change or after it; only a job to be
+moved may then be left in its old folder with its new content, from where the same command moves it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from facefusion.core.errors import JobBusyError, JobError
+from facefusion.core.storage import refusal, write_whole
+from facefusion.jobs import editing
+from facefusion.jobs.ids import check_id, file_stems, timed_ids
+from facefusion.jobs.job_file import EXTENSION, decode, encode
+from facefusion.jobs.locks import JobLocks
+from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus
+from facefusion.observability.events import EventSink, Fanout, Notice
+
+LOCKS_FOLDER = ".locks"
+REMEDY = "Choose another folder with --jobs-path."
+DIED = "the process that ran it ended before its time"
+"""Why a step failed that no process works on any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What lies in the folder of one status."""
+
+    jobs: tuple[Job, ...]
+    """Oldest first."""
+    faults: tuple[JobError, ...]
+    """Of the files that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a job's file lies."""
+
+    stem: str
+    status: JobStatus
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).astimezone()
+
+
+class JobStore:
+    """The jobs of one folder.
+
+    Wherever it reads a queued job of which a step is started, and nobody holds the job, its process has died: the
+    step and the job are then put down as failed.
+
+    Args:
+        root: the jobs folder; made with the first job.
+        events: told about files that cannot be read, once each, and about jobs whose process died.
+        now: the time, with an offset from UTC.
+
+    Every method raises an OutputError or a ResourceError where the folder cannot be written to.
+    """
+
+    def __init__(self, root: Path, events: EventSink | None = None, now: Callable[[], datetime] = _now) -> None:
+        self._root = root
+        self._events: EventSink = events or Fanout()
+        self._now = now
+        self._locks = JobLocks(root / LOCKS_FOLDER)
+        self._told: set[str] = set()
+
+    def find(self, job_id: str) -> Job:
+        """The job of that id, also where FaceFusion made another id of it.
+
+        Raises:
+            UsageError: no job can have that id.
+            JobError: there is none, or its file cannot be read.
+        """
+        with self._alone_for(job_id):
+            return self._find(job_id)
+
+    def list(self, status: JobStatus) -> tuple[Job, ...]:
+        """The jobs of one status, oldest first. Files that cannot be read are told of and left out."""
+        scan = self.scan(status)
+        for fault in scan.faults:
+            self._tell(str(fault))
+        return scan.jobs
+
+    def scan(self, status: JobStatus) -> Scan:
+        """The jobs of one status, and what is wrong with the files that cannot be read."""
+        if status in (JobStatus.QUEUED, JobStatus.FAILED):
+            self._settle_dead()
+        jobs, faults = [], []
+        for stem in self._stems(status):
+            try:
+                job = self._read(_Place(stem, status))
+            except JobError as fault:
+                faults.append(fault)
+                continue
+            if job is not None:
+                jobs.append(job)
+        return Scan(tuple(sorted(jobs, key=lambda job: (job.queued_since, job.id))), tuple(faults))
+
+    def create(self, job_id: str, steps: Iterable[Mapping[str, object]] = ()) -> Job:
+        """Make a drafted job, with the steps of which the frozen settings are given.
+
+        Raises:
+            UsageError: it cannot have that id.
+            JobError: a job has it already.
+        """
+        check_id(job_id)
+        with self._alone():
+            place = self._locate(job_id)
+            if place is not None:
+                raise JobError(f"there is a job {job_id} already ({place.status.value})", "Choose another id.")
+            return self._create(job_id, steps)
+
+    def create_timed(self, prefix: str, steps: Iterable[Mapping[str, object]] = ()) -> Job:
+        """Make a drafted job whose id is made of a word and the local time, and of a number where that is taken."""
+        with self._alone():
+            free = (job_id for job_id in timed_ids(prefix, self._now()) if self._locate(job_id) is None)
+            return self._create(next(free), steps)
+
+    def add_step(self, job_id: str, args: Mapping[str, object]) -> Job:
+        """Put a step behind the last.
+
+        Raises:
+            UsageError: no job can have that id.
+            JobError: there is no such job, or it is complete or runs; as with all changes of steps.
+        """
+        return self._edit(job_id, lambda job: editing.added(job, args))
+
+    def remix_step(self, job_id: str, index: int, args: Mapping[str, object]) -> Job:
+        """Put a step behind the last that works on the result of another: see :func:`editing.remixed`."""
+        return self._edit(job_id, lambda job: editing.remixed(job, index, args))
+
+    def insert_step(self, job_id: str, index: int, args: Mapping[str, object]) -> Job:
+        """Put a step before another: see :func:`editing.inserted`."""
+        return self._edit(job_id, lambda job: editing.inserted(job, index, args))
+
+    def remove_step(self, job_id: str, index: int) -> Job:
+        """Take a step away: see :func:`editing.removed`."""
+        return self._edit(job_id, lambda job: editing.removed(job, index))
+
+    def submit(self, job_id: str) -> Job:
+        """Put a drafted job into the queue.
+
+        Raises:
+            UsageError: no job can have that id.
+            JobError: there is no such job, it is not drafted, or it has no steps.
+        """
+        with self._alone_for(job_id):
+            job = self._find(job_id)
+            if job.status is not JobStatus.DRAFTED:
+                raise JobError(f"the job {job.id} cannot be submitted: it is {job.status.value}", _next_step(job))
+            if not job.steps:
+                raise JobError(f"the job {job.id} cannot be submitted: it has no steps", "Add one with job-add-step.")
+            steps = tuple(replace(step, status=StepStatus.QUEUED) for step in job.steps)
+            return self._move(replace(job, steps=steps, submitted=self._now()), JobStatus.QUEUED)
+
+    def delete(self, job_id: str) -> None:
+        """Remove a job's file, of whatever status, also one that cannot be read. Outputs stay.
+
+        Raises:
+            UsageError: no job can have that id.
+            JobError: there is no such job, or a process runs it.
+        """
+        with self._alone_for(job_id):
+            place = self._located(job_id)
+            self._check_not_held(place.stem, "deleted")
+            path = self._path(place)
+            with _naming(path):
+                path.unlink()
+                path.with_name(f"{path.name}.part").unlink(missing_ok=True)
+            self._locks.forget(place.stem)
+
+    @contextlib.contextmanager
+    def hold(self, job_id: str) -> Iterator[Job]:
+        """Have the exclusive right to run a job, and get it as it is now, whatever its status.
+
+        Raises:
+            UsageError: no job can have that id.
+            JobBusyError: another process has the right.
+            JobError: there is no such job, or its file cannot be read.
+        """
+        with self._alone_for(job_id):
+            job = self._find(job_id)
+            with _naming(self._root / LOCKS_FOLDER):
+                lock = self._locks.take(job.id)
+        if lock is None:
+            raise _busy(job.id, "run")
+        try:
+            yield job
+        finally:
+            try:
+                with self._alone():
+                    self._locks.give_back(job.id, lock)
+            finally:
+                lock.release()
+
+    def is_held(self, job_id: str) -> bool:
+        """Whether a process runs the job.
+
+        Raises:
+            UsageError: no job can have that id.
+            JobError: there is none.
+        """
+        with self._alone_for(job_id):
+            return self._locks.is_held(self._located(job_id).stem)
+
+    def save(self, job: Job) -> Job:
+        """Write a job that the caller holds, in the folder of its status, and return it as it was written.
+
+        Raises:
+            JobError: its file is no longer there.
+        """
+        with self._alone():
+            return self._save(job)
+
+    def move(self, job: Job, status: JobStatus) -> Job:
+        """Write a job that the caller holds, put it into the folder of another status, and return it.
+
+        Raises:
+            JobError: its file is no longer there, or another one is in its place.
+        """
+        with self._alone():
+            return self._move(job, status)
+
+    # What follows is called by who is alone with the folder, where it writes.
+
+    def _create(self, job_id: str, steps: Iterable[Mapping[str, object]]) -> Job:
+        drafted = tuple(JobStep(StepStatus.DRAFTED, dict(args)) for args in steps)
+        job = Job(job_id, JobStatus.DRAFTED, self._now(), None, drafted)
+        self._write(job)
+        return job
+
+    def _edit(self, job_id: str, change: Callable[[Job], Job]) -> Job:
+        with self._alone_for(job_id):
+            job = self._find(job_id)
+            if job.status is JobStatus.COMPLETED:
+                raise JobError(f"the job {job.id} cannot be changed: it is completed", "Make another job.")
+            self._check_not_held(job.id, "changed")
+            return self._save(change(job))
+
+    def _save(self, job: Job) -> Job:
+        path = self._path(_Place(job.id, job.status))
+        if not path.exists():
+            raise JobError(f"the job {job.id} is no longer {job.status.value}: {path} is not there", "Look for it.")
+        changed = replace(job, updated=self._now())
+        self._write(changed)
+        return changed
+
+    def _move(self, job: Job, status: JobStatus) -> Job:
+        path = self._path(_Place(job.id, status))
+        if path.exists():
+            raise JobError(f"the job {job.id} cannot be {status.value}: {path} is there already", "Remove one of them.")
+        saved = self._save(job)
+        with _naming(path):
+            self._path(_Place(job.id, job.status)).replace(path)
+        return replace(saved, status=status)
+
+    def _write(self, job: Job) -> None:
+        path = self._path(_Place(job.id, job.status))
+        with _naming(path):
+            write_whole(path, encode(job))
+
+    def _check_not_held(self, stem: str, what: str) -> None:
+        with _naming(self._root / LOCKS_FOLDER):
+            if self._locks.is_held(stem):
+                raise _busy(stem, what)
+
+    def _find(self, job_id: str) -> Job:
+        place = self._located(job_id)
+        job = self._read(place)
+        if job is None:
+            raise _unknown(job_id)
+        return self._settled(job)
+
+    def _located(self, job_id: str) -> _Place:
+        place = self._locate(job_id)
+        if place is None:
+            check_id(job_id)
+            raise _unknown(job_id)
+        return place
+
+    def _locate(self, job_id: str) -> _Place | None:
+        places = (_Place(stem, status) for stem in file_stems(job_id) for status in JobStatus)
+        return next((place for place in places if self._path(place).is_file()), None)
+
+    def _settled(self, job: Job) -> Job:
+        """The job, put down as failed where its process died."""
+        if job.status is not JobStatus.QUEUED or not job.has_started_step or self._locks.is_held(job.id):
+            return job
+        steps = tuple(
+            replace(step, status=StepStatus.FAILED, fault=DIED) if step.status is StepStatus.STARTED else step
+            for step in job.steps
+        )
+        self._tell(f"The job {job.id} is put down as failed: {DIED}. job-retry {job.id} goes on with it.")
+        return self._move(replace(job, steps=steps), JobStatus.FAILED)
+
+    def _settle_dead(self) -> None:
+        suspects = []
+        for stem in self._stems(JobStatus.QUEUED):
+            with contextlib.suppress(JobError):  # told of by who lists the queued ones
+                job = self._read(_Place(stem, JobStatus.QUEUED))
+                if job is not None and job.has_started_step:
+                    suspects.append(job)
+        if suspects:
+            with self._alone():
+                for suspect in suspects:
+                    job = self._read(_Place(suspect.id, JobStatus.QUEUED))
+                    if job is not None:
+                        self._settled(job)
+
+    def _read(self, place: _Place) -> Job | None:
+        """The job in a file; none where the file is not there, or no longer."""
+        path = self._path(place)
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise JobError(
+                f"the job file {path} cannot be read: {error.strerror}", "Repair it, or remove it."
+            ) from error
+        return decode(data, path, place.status)
+
+    def _stems(self, status: JobStatus) -> tuple[str, ...]:
+        """Names of the files in the folder of a status, without the extension."""
+        folder = self._root / status.value
+        try:
+            paths = tuple(folder.iterdir())
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            raise JobError(f"the jobs folder {folder} cannot be read: {error.strerror}", REMEDY) from error
+        return tuple(sorted(path.stem for path in paths if path.suffix == EXTENSION and path.stem[:1] != "."))
+
+    def _path(self, place: _Place) -> Path:
+        return self._root / place.status.value / f"{place.stem}{EXTENSION}"
+
+    @contextlib.contextmanager
+    def _alone_for(self, job_id: str) -> Iterator[None]:
+        """Be alone to work on a job that must be there. Where there is no jobs folder, none is made for it.
+
+        Raises:
+            UsageError: no job can have that id.
+            JobError: there is no jobs folder.
+        """
+        if not self._root.is_dir():
+            check_id(job_id)
+            raise _unknown(job_id)
+        with self._alone():
+            yield
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While this is open, no other process changes a job file."""
+        with contextlib.ExitStack() as stack:
+            with _naming(self._root):
+                for name in (LOCKS_FOLDER, *(status.value for status in JobStatus)):
+                    (self._root / name).mkdir(parents=True, exist_ok=True)
+                stack.enter_context(self._locks.alone())
+            yield
+
+    def _tell(self, message: str) -> None:
+        if message not in self._told:
+            self._told.add(message)
+            self._events.emit(Notice(message, warning=True))
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file or folder on which the system refuses, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise refusal(error, path, REMEDY) from error
+
+
+def _unknown(job_id: str) -> JobError:
+    return JobError(f"there is no job {job_id}", "job-list shows those of each status.")
+
+
+def _busy(job_id: str, what: str) -> JobBusyError:
+    return JobBusyError(f"the job {job_id} cannot be {what}: another process runs it", "Wait for it, or stop it.")
+
+
+def _next_step(job: Job) -> str:
+    if job.status is JobStatus.FAILED:
+        return f"Run it again with job-retry {job.id}."
+    if job.status is JobStatus.QUEUED:
+        return f"Run it with job-run {job.id}."
+    return "Make another job."
