@@ -64,7 +64,7 @@ _ADVICE = {
 }
 
 _DATACENTRE = re.compile(
-    r"\b(A\d{2,3}|H\d{2,3}|L\d{1,2}S?|B\d{3}|GB?\d{3}|GH200|V100|P100|P40|T4|T10|RTX A\d{4}|Tesla)\b"
+    r"\b(A\d{1,3}[GX]?|H\d{2,3}|L\d{1,2}[GS]?|B\d{3}|GB\d{2,3}|GH200|V100|P100|P40|T4G?|T10|RTX A\d{4}|Tesla)\b"
 )
 _PROSUMER = re.compile(r"\b(RTX [3-9]0\d0|RTX \d{4} Ada|RTX PRO \d{4}|TITAN)\b")
 
@@ -90,18 +90,24 @@ def find_gpus(*, visible: str | None = None, run: Runner | None = None) -> tuple
         visible: value of ``CUDA_VISIBLE_DEVICES``, which hides and renumbers cards; none where it is not set.
         run: runs a command; another one in tests.
     """
+    gpus, fault = look_for_gpus(visible=visible, run=run)
+    if fault:
+        logger.warning("%s, so no graphics card is used", fault)
+    return gpus
+
+
+def look_for_gpus(*, visible: str | None = None, run: Runner | None = None) -> tuple[tuple[Gpu, ...], str]:
+    """The same, with what is wrong where there should be cards; empty where nothing is."""
     try:
         report = (run or _run)(_COMMAND, _TIMEOUT_SECONDS)
     except FileNotFoundError:
-        return ()
+        return (), ""
     except (OSError, subprocess.SubprocessError) as error:
-        logger.warning("nvidia-smi failed, so no graphics card is used: %s", error)
-        return ()
+        return (), f"nvidia-smi failed: {error}"
     try:
-        return _renumbered(parse_report(report), visible)
+        return _renumbered(parse_report(report), visible), ""
     except ElementTree.ParseError as error:
-        logger.warning("nvidia-smi printed no readable report, so no graphics card is used: %s", error)
-        return ()
+        return (), f"nvidia-smi printed no readable report: {error}"
 
 
 def parse_report(report: str) -> tuple[Gpu, ...]:

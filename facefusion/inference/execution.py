@@ -104,29 +104,10 @@ def plan_execution(
     """
 
     def planned(provider: Provider) -> Execution:
-        return Execution(
-            providers=(provider,),
-            devices=_devices(provider, settings.execution_device_ids, runtime),
-            runtime=runtime,
-            cache=cache,
-            threads=threads,
-            memory_limit=inference.gpu_memory_limit * GIB or None,
-            half=_HALF[inference.inference_precision],
-        )
+        return _plan(provider, settings, inference, runtime, cache, threads)
 
     def obstacle(provider: Provider) -> Obstacle | None:
-        known = provider.obstacle(runtime)
-        if known is not None or not provider.on_gpu:
-            return known
-        plan = planned(provider)
-        try:
-            for device in plan.devices:
-                test(plan.requests(ModelFile(PROBE, Path()), "", device)[0])
-        except FaceFusionError as error:
-            complaints = provider.prepare().splitlines() if provider.prepare else []
-            reasons = (error.fault.removeprefix(f"{PROBE}: "), *complaints[:1], f"it needs {provider.package}")
-            return Obstacle("; ".join(reasons), unexpected=True)
-        return None
+        return find_obstacle(provider, settings, inference, runtime=runtime, cache=cache, threads=threads, test=test)
 
     asked = tuple(registry[name] for name in dict.fromkeys(settings.execution_providers))
     chosen = _first_working(asked, obstacle, events) if asked else _best(registry, obstacle, events)
@@ -137,6 +118,56 @@ def plan_execution(
         message = f"--execution-device-ids has no effect: graphs run with {chosen[0].name}, which has no devices."
         events.emit(Notice(message, warning=True))
     return execution
+
+
+def find_obstacle(
+    provider: Provider,
+    settings: ExecutionSettings,
+    inference: InferenceSettings,
+    *,
+    runtime: Runtime,
+    cache: Path,
+    threads: int = 1,
+    test: Probe = probe,
+) -> Obstacle | None:
+    """What stops a provider from working here, tried out on every device that is asked for; none where it works.
+
+    The arguments are those of :func:`plan_execution`.
+
+    Raises:
+        ProviderError: a device that is asked for does not exist.
+    """
+    known = provider.obstacle(runtime)
+    if known is not None or not provider.on_gpu:
+        return known
+    plan = _plan(provider, settings, inference, runtime, cache, threads)
+    try:
+        for device in plan.devices:
+            test(plan.requests(ModelFile(PROBE, Path()), "", device)[0])
+    except FaceFusionError as error:
+        complaints = provider.prepare().splitlines() if provider.prepare else []
+        reasons = (error.fault.removeprefix(f"{PROBE}: "), *complaints[:1], f"it needs {provider.package}")
+        return Obstacle("; ".join(reasons), unexpected=True)
+    return None
+
+
+def _plan(
+    provider: Provider,
+    settings: ExecutionSettings,
+    inference: InferenceSettings,
+    runtime: Runtime,
+    cache: Path,
+    threads: int,
+) -> Execution:
+    return Execution(
+        providers=(provider,),
+        devices=_devices(provider, settings.execution_device_ids, runtime),
+        runtime=runtime,
+        cache=cache,
+        threads=threads,
+        memory_limit=inference.gpu_memory_limit * GIB or None,
+        half=_HALF[inference.inference_precision],
+    )
 
 
 def _first_working(

@@ -30,6 +30,8 @@ FATAL_ONLY = 4
 TENSORRT_MAJOR = 10
 """Version of TensorRT that the pinned onnxruntime-gpu is linked with; its libraries carry it in their names."""
 
+TENSORRT_LIBRARIES = ("nvinfer", "nvinfer_plugin", "nvonnxparser")
+
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
@@ -66,7 +68,7 @@ def read_runtime() -> Runtime:
         offered=offered,
         system=platform.system(),
         cuda_version=_version(onnxruntime.cuda_version) if with_cuda else None,
-        cuda_driver=with_cuda and _loads("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"),
+        cuda_driver=with_cuda and library_loads("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"),
         gpus=find_gpus(visible=os.environ.get("CUDA_VISIBLE_DEVICES")) if with_cuda else (),
         tensorrt_version=_tensorrt_version() if "TensorrtExecutionProvider" in offered else None,
     )
@@ -98,8 +100,8 @@ def load_tensorrt_libraries() -> str:
     Returns:
         Which could not be loaded, one a line; empty where all could.
     """
-    names = ("nvinfer", "nvinfer_plugin", "nvonnxparser")
-    return "\n".join(f"cannot load the TensorRT library {name}" for name in names if _load_tensorrt(name) is None)
+    missing = [name for name in TENSORRT_LIBRARIES if _load_tensorrt(name) is None]
+    return "\n".join(f"cannot load the TensorRT library {name}" for name in missing)
 
 
 def _tensorrt_version() -> str | None:
@@ -122,7 +124,8 @@ def _load_tensorrt(name: str) -> ctypes.CDLL | None:
     return None
 
 
-def _loads(library: str) -> bool:
+def library_loads(library: str) -> bool:
+    """Whether a shared library is loaded already or can be."""
     try:
         ctypes.CDLL(library)
     except OSError:

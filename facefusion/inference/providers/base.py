@@ -15,6 +15,8 @@ from facefusion.inference.runtime import Runtime
 
 GIB = 1 << 30
 
+SYSTEMS = ("Linux", "Windows", "Darwin")
+
 GATE_WHERE_UNKNOWN = 4
 """Graphs that may run at once on a device that does not tell its free memory."""
 GATE_BYTES = 2 * GIB
@@ -70,6 +72,11 @@ class Obstacle:
     should know."""
 
 
+def no_libraries(_: Runtime) -> tuple[str, ...]:
+    """For providers that bring all they need."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Provider:
     """One execution provider."""
@@ -80,6 +87,8 @@ class Provider:
     """What ONNX Runtime calls it."""
     note: str
     """Two lines on tuning, for people."""
+    hardware: str
+    """What it runs on, for people."""
     package: str
     """Which package brings it, for error messages."""
     options: Callable[[Placement], ProviderOptions]
@@ -89,12 +98,22 @@ class Provider:
     """What is known to stand in its way here, before it is tried."""
     prepare: Callable[[], str] | None = None
     """Loads what the provider needs before the first session; returns complaints, one a line."""
+    makers: tuple[str, ...] = ()
+    """Makers of the graphics units and accelerators that it runs on."""
+    systems: tuple[str, ...] = SYSTEMS
+    """Where there are builds of it, as :class:`Runtime` names systems."""
+    libraries: Callable[[Runtime], tuple[str, ...]] = no_libraries
+    """Names of the shared libraries that it needs beside ONNX Runtime and the driver, as the loader knows them."""
     companions: tuple[str, ...] = ()
     """Providers that take over the nodes this one does not know, before the CPU does."""
     concurrent: bool = True
     """Whether one session may run on several threads at once; if not, the gate holds one whatever the user says."""
     memory_pattern: bool = True
     """Whether ONNX Runtime may plan memory ahead; some providers forbid it."""
+
+    def suits(self, system: str, makers: frozenset[str]) -> bool:
+        """Whether it could run on a system with graphics units or accelerators of these makers."""
+        return system in self.systems and not makers.isdisjoint(self.makers)
 
     @property
     def on_gpu(self) -> bool:

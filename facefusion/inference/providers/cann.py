@@ -59,7 +59,10 @@ CANN = Provider(
     runtime_name="CANNExecutionProvider",
     note="Compiles each graph for each input size on first use; fixed sizes suit it best.\n"
     "Half precision is what Ascend cards are quick at: --inference-precision half.",
+    hardware="Huawei Ascend cards",
     package=PACKAGE,
+    makers=("Huawei",),
+    systems=("Linux",),
     options=options,
     gate=gate_of(GATE_WHERE_UNKNOWN),
     obstacle=offered("CANNExecutionProvider", PACKAGE),

@@ -59,7 +59,10 @@ COREML = Provider(
     runtime_name="CoreMLExecutionProvider",
     note="Graphs with fixed input sizes run on the Neural Engine; others mostly on the GPU or the CPU.\n"
     "The first run compiles; later runs start from the cache.",
+    hardware="Apple silicon",
     package=PACKAGE,
+    makers=("Apple",),
+    systems=("Darwin",),
     options=options,
     gate=gate_of(GATE_WHERE_UNKNOWN),
     obstacle=offered("CoreMLExecutionProvider", PACKAGE),

@@ -31,6 +31,7 @@ CPU = Provider(
     runtime_name="CPUExecutionProvider",
     note="Many workers with one thread per graph beat few workers with many threads.\n"
     "For a single image the graph gets all cores instead.",
+    hardware="any processor",
     package=PACKAGE,
     options=options,
     gate=no_gate,

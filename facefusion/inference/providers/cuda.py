@@ -21,6 +21,12 @@ PACKAGE = "onnxruntime-gpu (pip install -r requirements-cuda.txt)"
 LAST_FOR_CUDA_12 = "1.26.0"
 """The last onnxruntime-gpu on the package index that is built for CUDA 12."""
 
+BUILT_FOR = (13, 0)
+"""CUDA of the pinned onnxruntime-gpu."""
+
+CUFFT_OF_CUDA = {11: 10, 12: 11, 13: 12}
+"""Version of cuFFT that comes with a version of CUDA."""
+
 _SLOW_TO_SEARCH = re.compile(r"GTX 16[3-6]0")
 """Cards without tensor cores whose exhaustive search finds algorithms that are slower or fail."""
 
@@ -82,12 +88,34 @@ def obstacle(runtime: Runtime) -> Obstacle | None:
     return None
 
 
+def libraries(runtime: Runtime) -> tuple[str, ...]:
+    """Those of CUDA and cuDNN that ONNX Runtime loads before it starts the provider (its ``preload_dlls``)."""
+    major = (runtime.cuda_version or BUILT_FOR)[0]
+    transforms = CUFFT_OF_CUDA.get(major, major - 1)
+    if runtime.system == "Windows":
+        names = (f"cudart64_{major}", f"cublas64_{major}", f"cublasLt64_{major}", f"cufft64_{transforms}", "cudnn64_9")
+        return tuple(f"{name}.dll" for name in names)
+    return (
+        f"libcudart.so.{major}",
+        f"libcublas.so.{major}",
+        f"libcublasLt.so.{major}",
+        f"libcufft.so.{transforms}",
+        "libcurand.so.10",
+        f"libnvrtc.so.{major}",
+        "libcudnn.so.9",
+    )
+
+
 CUDA = Provider(
     name="cuda",
     runtime_name="CUDAExecutionProvider",
     note="The exhaustive search makes the first frame of each input size slow and all others quick.\n"
     "Set --gpu-memory-limit where other programs share the card.",
+    hardware="NVIDIA cards",
     package=PACKAGE,
+    makers=("NVIDIA",),
+    systems=("Linux", "Windows"),
+    libraries=libraries,
     options=options,
     gate=gate_by_free_memory,
     obstacle=obstacle,

@@ -30,7 +30,10 @@ DIRECTML = Provider(
     runtime_name="DmlExecutionProvider",
     note="Works on cards of every maker; on NVIDIA cards cuda is quicker.\n"
     "One graph runs at once, since a DirectML session allows no second run beside the first.",
+    hardware="any card on Windows",
     package=PACKAGE,
+    makers=("NVIDIA", "AMD", "Intel", "Qualcomm"),
+    systems=("Windows",),
     options=options,
     gate=gate_of(1),
     obstacle=offered("DmlExecutionProvider", PACKAGE),

@@ -61,7 +61,10 @@ MIGRAPHX = Provider(
     runtime_name="MIGraphXExecutionProvider",
     note="Compiles each graph for each input size on first use, up to minutes; later runs start from the cache.\n"
     "Half precision: --inference-precision half.",
+    hardware="AMD cards on Linux",
     package=PACKAGE,
+    makers=("AMD",),
+    systems=("Linux",),
     options=options,
     gate=gate_by_free_memory,
     obstacle=offered("MIGraphXExecutionProvider", PACKAGE),

@@ -51,7 +51,10 @@ OPENVINO = Provider(
     runtime_name="OpenVINOExecutionProvider",
     note="Runs on Intel graphics; --execution-device-ids 1 is the second unit.\n"
     "On a machine without Intel graphics the cpu provider is quicker.",
+    hardware="Intel processors and graphics",
     package=PACKAGE,
+    makers=("Intel",),
+    systems=("Linux", "Windows"),
     options=options,
     gate=gate_of(GATE_WHERE_UNKNOWN),
     obstacle=offered("OpenVINOExecutionProvider", PACKAGE),

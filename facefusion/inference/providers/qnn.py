@@ -41,7 +41,10 @@ QNN = Provider(
     runtime_name="QNNExecutionProvider",
     note="Graphs with fixed input sizes run on the tensor processor; others fall back to the CPU.\n"
     "One graph runs at once, since there is one tensor processor.",
+    hardware="Qualcomm accelerators",
     package=PACKAGE,
+    makers=("Qualcomm",),
+    systems=("Linux", "Windows"),
     options=options,
     gate=gate_of(1),
     obstacle=offered("QNNExecutionProvider", PACKAGE),

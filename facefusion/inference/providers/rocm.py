@@ -52,7 +52,10 @@ ROCM = Provider(
     runtime_name="ROCMExecutionProvider",
     note="MIOpen keeps what its search found in the user's home folder, so only the first run is slow.\n"
     "On ONNX Runtime 1.23 and later use migraphx.",
+    hardware="AMD cards on Linux, older builds",
     package=PACKAGE,
+    makers=("AMD",),
+    systems=("Linux",),
     options=options,
     gate=gate_by_free_memory,
     obstacle=offered("ROCMExecutionProvider", PACKAGE),

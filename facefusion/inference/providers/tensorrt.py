@@ -17,7 +17,13 @@ from facefusion.inference.providers.base import (
     offered,
     switch,
 )
-from facefusion.inference.runtime import TENSORRT_MAJOR, Runtime, load_cuda_libraries, load_tensorrt_libraries
+from facefusion.inference.runtime import (
+    TENSORRT_LIBRARIES,
+    TENSORRT_MAJOR,
+    Runtime,
+    load_cuda_libraries,
+    load_tensorrt_libraries,
+)
 
 PACKAGE = cuda.PACKAGE
 
@@ -102,6 +108,14 @@ def prepare() -> str:
     return "\n".join(filter(None, (load_cuda_libraries(), load_tensorrt_libraries())))
 
 
+def libraries(runtime: Runtime) -> tuple[str, ...]:
+    """Those of TensorRT, beside those of CUDA."""
+    windows = runtime.system == "Windows"
+    return tuple(
+        f"{name}_{TENSORRT_MAJOR}.dll" if windows else f"lib{name}.so.{TENSORRT_MAJOR}" for name in TENSORRT_LIBRARIES
+    )
+
+
 def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -111,7 +125,11 @@ TENSORRT = Provider(
     runtime_name="TensorrtExecutionProvider",
     note="The first run on a card compiles for tens of seconds per graph; later runs start from the cache.\n"
     "Half precision halves memory and doubles speed; it suits 4K and batches of long videos.",
+    hardware="NVIDIA cards, with engines compiled for the card",
     package=PACKAGE,
+    makers=("NVIDIA",),
+    systems=("Linux", "Windows"),
+    libraries=libraries,
     options=options,
     gate=gate_by_free_memory,
     obstacle=obstacle,
