@@ -28,9 +28,9 @@ class Transfer:
         self._events.emit(StageStarted(self._name, self._total, "B"))
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         """End the stage, well or not."""
-        self._events.emit(StageFinished())
+        self._events.emit(StageFinished(complete=kind is None))
 
     def at(self, position: int) -> None:
         """So many bytes are there now.

@@ -33,6 +33,7 @@ def process_image(
     """
     events.emit(StageStarted("process", 1))
     outcome = Outcome()
+    complete = False
     try:
         result = work.process(work.observe(Frame(0, Fraction(0), picture), work.strand()))
         outcome.count(result)
@@ -42,6 +43,7 @@ def process_image(
         with work.clock.measure("encode"):
             notices = write_image(result.frame.picture, output, quality=quality, details=details)
         events.emit(StageProgress())
+        complete = True
     finally:
-        events.emit(StageFinished())
+        events.emit(StageFinished(complete))
     return Processed(outcome, notices=tuple(NotKept(notice) for notice in notices))

@@ -122,18 +122,20 @@ def process_video(
             files = stack.enter_context(FrameFiles(folder.path, plan.frame_format))
         run = _Run(info, plan, folder, work, events, files)
         events.emit(StageStarted("process", plan.trim.count(info)))
+        complete = False
         try:
             run.renew(meter, stop)
             if not run.complete:
                 run.render(meter, stop)
             notices = run.join(stop)
+            complete = True
             if run.damage.notice is not None:
                 events.emit(Notice(f"{info.path}: {run.damage.notice}.", warning=True))
         except ContentRefusedError:
             folder.discard()
             raise
         finally:
-            events.emit(StageFinished())
+            events.emit(StageFinished(complete))
     folder.finish(keep=plan.keep_folder)
     return Processed(run.outcome, run.damage, run.resumed, notices)
 
@@ -194,7 +196,7 @@ class _Run:
             else:
                 stale.append(number)
         if self.resumed:
-            self._events.emit(StageProgress(self.resumed))
+            self._events.emit(StageProgress(self.resumed, earlier=True))
         if stale:
             reason = "without what was changed in frames by hand; --workflow-strategy disk takes that over"
             if self._files is not None:

@@ -32,7 +32,7 @@ def test_the_file_comes_whole_and_progress_adds_up(tmp_path):
 
     assert path.read_bytes() == GRAPH
     assert ears.events[0] == StageStarted("Fetching net.onnx", len(GRAPH), "B")
-    assert ears.events[-1] == StageFinished()
+    assert ears.events[-1] == StageFinished(complete=True)
     assert sum(event.amount for event in ears.events if isinstance(event, StageProgress)) == len(GRAPH)
 
 
