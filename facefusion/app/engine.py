@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from facefusion.catalogue.catalogue import Catalogue
+from facefusion.catalogue.settings import DownloadSettings
 from facefusion.config.settings import GENERAL_GROUPS
 from facefusion.config.state import Snapshot
 from facefusion.content.settings import ContentAnalyserSettings
@@ -20,7 +21,7 @@ from facefusion.media.settings import OutputSettings, TrimSettings, WorkflowSett
 from facefusion.memory.release import give_back
 from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import EventSink
-from facefusion.processors.registry import PROCESSORS, processor_names
+from facefusion.processors.registry import AWAITED_GROUPS, PROCESSORS, processor_names
 
 if TYPE_CHECKING:
     from facefusion.app.clean import Cleaned
@@ -43,6 +44,8 @@ class Engine:
             TrimSettings,
             WorkflowSettings,
             *(entry.settings for entry in PROCESSORS),
+            *AWAITED_GROUPS,
+            DownloadSettings,
             ExecutionSettings,
             InferenceSettings,
             MemorySettings,

@@ -92,8 +92,10 @@ def face_finders(
 
     Raises:
         FaceNotFoundError: the reference frame that the user chose shows no face.
+        UsageError: a filter is set that no model here can serve.
     """
     settings = snapshot.get(FaceSelectorSettings)
+    settings.check()
     reference: Embedding | None = None
     if settings.face_selector_mode == REFERENCE:
         explicit = snapshot.origin("reference_frame_number") != DEFAULT

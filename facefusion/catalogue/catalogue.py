@@ -18,9 +18,15 @@ _FILE = Path(__file__).with_name("catalogue.toml")
 class Catalogue:
     """All models by name, and what ``auto`` prefers for each kind. Immutable."""
 
-    def __init__(self, cards: Iterable[ModelCard], preferences: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(
+        self,
+        cards: Iterable[ModelCard],
+        preferences: Mapping[str, tuple[str, ...]],
+        awaited: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> None:
         self._cards = {card.name: card for card in cards}
         self._preferences = dict(preferences)
+        self._awaited = dict(awaited or {})
 
     @classmethod
     def load(cls) -> Catalogue:
@@ -45,10 +51,17 @@ class Catalogue:
         """The entry of a model.
 
         Raises:
-            ModelError: no model has that name; the message names the nearest ones.
+            ModelError: no model has that name, and the message names the nearest ones; or it is one that users know and
+                this version cannot run.
         """
         if name in self._cards:
             return self._cards[name]
+        for kind, names in self._awaited.items():
+            if name in names:
+                known = ", ".join(("auto", *(card.name for card in self.cards(kind)))) if self.names(kind) else "none"
+                raise ModelError(
+                    f"The {kind.replace('_', ' ')} {name} cannot be run by this version", f"Those that can: {known}."
+                )
         near = difflib.get_close_matches(name, self._cards, n=3)
         remedy = f"Did you mean {' or '.join(near)}?" if near else f"Known models: {', '.join(sorted(self._cards))}."
         raise ModelError(f"There is no model named {name!r}", remedy)
@@ -60,6 +73,10 @@ class Catalogue:
     def names(self, kind: str) -> tuple[str, ...]:
         """Names of all models of a kind, in the order of the catalogue."""
         return tuple(card.name for card in self.cards(kind))
+
+    def choices(self, kind: str) -> tuple[str, ...]:
+        """What users may name of a kind, models that no code runs yet among them."""
+        return (*self.names(kind), *self._awaited.get(kind, ()))
 
     def embedded(self) -> tuple[ModelCard, ...]:
         """The models that pip alone can bring."""

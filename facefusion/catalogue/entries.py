@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from facefusion.catalogue.card import Download, GraphFile, ModelCard, Part, Wheel
 from facefusion.catalogue.convert import formats
@@ -16,8 +16,12 @@ _NUMBERS = "numbers"
 EntryT = TypeVar("EntryT", Wheel, GraphFile, ModelCard)
 
 
-def read(table: Mapping[str, Any]) -> tuple[tuple[ModelCard, ...], Mapping[str, tuple[str, ...]]]:
-    """All cards, and for each kind the preferred models by name.
+Names: TypeAlias = Mapping[str, tuple[str, ...]]
+"""Names of models, by their kind."""
+
+
+def read(table: Mapping[str, Any]) -> tuple[tuple[ModelCard, ...], Names, Names]:
+    """All cards, for each kind the preferred models by name, and the names of those that no code runs yet.
 
     Raises:
         ModelError: see :meth:`facefusion.catalogue.catalogue.Catalogue.parse`.
@@ -30,8 +34,12 @@ def read(table: Mapping[str, Any]) -> tuple[tuple[ModelCard, ...], Mapping[str, 
         kind: tuple(_found(cards, name, f"preferences of {kind}").name for name in names)
         for kind, names in top.take("preferences", dict).items()
     }
+    awaited = {kind: tuple(names) for kind, names in top.take("awaited", dict, {}).items()}
+    for name in (name for names in awaited.values() for name in names):
+        if name in cards:
+            top.fail(f"awaits {name!r}, which is there")
     top.finish()
-    return tuple(cards.values()), MappingProxyType(preferences)
+    return tuple(cards.values()), MappingProxyType(preferences), MappingProxyType(awaited)
 
 
 def _named(tables: list[_Fields], make: Callable[[_Fields], EntryT]) -> dict[str, EntryT]:

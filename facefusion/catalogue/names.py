@@ -9,11 +9,11 @@ AUTO = "auto"
 
 
 def model_choices(kind: str) -> Callable[[], tuple[str, ...]]:
-    """A function that gives ``auto`` and the names of all models of ``kind`` in the catalogue."""
+    """A function that gives ``auto`` and all names of models of ``kind`` that the catalogue knows."""
 
     def choices() -> tuple[str, ...]:
         from facefusion.catalogue.catalogue import Catalogue  # noqa: PLC0415 - read only when somebody asks
 
-        return (AUTO, *Catalogue.load().names(kind))
+        return (AUTO, *Catalogue.load().choices(kind))
 
     return choices

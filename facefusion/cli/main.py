@@ -14,6 +14,7 @@ from facefusion.cli.command import Context
 from facefusion.cli.exit import conclude
 from facefusion.cli.logging_setup import set_up, set_up_early
 from facefusion.cli.parser import HelpRequested, Invocation, parse_command, split_command
+from facefusion.cli.settings import UisSettings
 from facefusion.cli.signals import stop_on_signals
 from facefusion.cli.streams import Output, claim_standard_descriptors
 from facefusion.config.schema import Schema
@@ -55,7 +56,8 @@ def main(words: Sequence[str] | None = None, application: Application | None = N
 
 def program_schema(application: Application) -> Schema:
     """All options of the program, the command line's own among them."""
-    return Schema.of((*application.settings_groups(), BenchmarkSettings, LogSettings), application.option_choices())
+    groups = (*application.settings_groups(), BenchmarkSettings, UisSettings, LogSettings)
+    return Schema.of(groups, application.option_choices())
 
 
 def _check_working_folder() -> None:

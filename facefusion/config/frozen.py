@@ -14,9 +14,9 @@ from facefusion.config.legacy import successor
 from facefusion.config.option import Scope
 from facefusion.config.origin import Origin, Source
 from facefusion.config.schema import OptionSpec, Schema
-from facefusion.config.sources import hint, pending_text
+from facefusion.config.sources import hint
 from facefusion.config.state import Snapshot
-from facefusion.config.values import RawValue, parse, text_of
+from facefusion.config.values import RawValue, doubts, parse, text_of
 from facefusion.core.errors import OptionError
 
 
@@ -67,7 +67,7 @@ def thaw(schema: Schema, args: Mapping[str, object], place: str, *, foreign: boo
             continue
         raw = RawValue(_words_of(named, value, place), f"{key} = {text_of(value)}", origin)
         values[named.name] = parse(named, raw)
-        warnings += pending_text(named, values[named.name], raw)
+        warnings += doubts(named, values[named.name], raw)
     return Thawed(values, origin, tuple(warnings))
 
 

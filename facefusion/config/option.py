@@ -49,6 +49,16 @@ class Depends:
 
 
 @dataclass(frozen=True, slots=True)
+class Form:
+    """How a text has to be written."""
+
+    pattern: str
+    """Regular expression that all of it matches."""
+    text: str
+    """The same for people: ``WIDTHxHEIGHT``."""
+
+
+@dataclass(frozen=True, slots=True)
 class Option:
     """Everything about an option that its field's name, type and default do not say."""
 
@@ -69,6 +79,12 @@ class Option:
     """Other places of the value in the ini file: pairs of section and key."""
     value_aliases: dict[str, str] = dataclasses.field(default_factory=dict)
     """Other spellings of a value and the value they mean. Upper and lower case of a choice never matter."""
+    awaited: tuple[str, ...] = ()
+    """Values that users know and this version cannot serve yet."""
+    retired_values: tuple[str, ...] = ()
+    """Items of a list that FaceFusion had in earlier releases: they are passed over, with a warning."""
+    form: Form | None = None
+    """How a text has to be written."""
     metavar: str | None = None
     commands: tuple[str, ...] | None = None
     """Commands that take it, where that differs from the group's."""

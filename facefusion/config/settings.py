@@ -102,7 +102,19 @@ class PatternsSettings:
 class ProcessorsSettings:
     """What is done to each frame. The allowed names are given by the composition root, which knows the processors."""
 
-    processors: tuple[str, ...] = option(("face_swapper",), "what to do to each frame, in this order", metavar="NAME")
+    processors: tuple[str, ...] = option(
+        ("face_swapper",),
+        "what to do to each frame, in this order",
+        awaited=(
+            "age_modifier",
+            "background_remover",
+            "deep_swapper",
+            "expression_restorer",
+            "face_editor",
+            "frame_colorizer",
+            "lip_syncer",
+        ),
+    )
 
 
 @settings_group(section="misc")

@@ -14,9 +14,9 @@ from pathlib import Path
 from facefusion.config.ini import IniEntry, read_ini
 from facefusion.config.legacy import RETIRED, is_retired_key, successor
 from facefusion.config.origin import COMMAND_LINE, Origin, Source
-from facefusion.config.schema import OptionSpec, Schema, flag_of
+from facefusion.config.schema import Schema, flag_of
 from facefusion.config.state import Snapshot
-from facefusion.config.values import RawValue, join_words, parse, words_of
+from facefusion.config.values import RawValue, doubts, join_words, parse, words_of
 from facefusion.core.errors import OptionError, UsageError
 
 DEFAULT_INI = Path("facefusion.ini")
@@ -51,7 +51,7 @@ def merge(
         OptionError: a value is not allowed, or an ini file names something unknown.
         UsageError: an ini file cannot be read.
     """
-    from_environment, doubts = _from_environment(schema, environment)
+    from_environment, misspelt = _from_environment(schema, environment)
     from_arguments, retired = _from_arguments(schema, arguments)
     outer = {**from_environment, **from_arguments}
     path = _ini_path(schema, outer)
@@ -63,16 +63,9 @@ def merge(
         text
         for spec in schema
         if spec.name in values and (command is None or command in spec.commands)
-        for text in pending_text(spec, values[spec.name], raw[spec.name])
+        for text in doubts(spec, values[spec.name], raw[spec.name])
     ]
-    return Merged(Snapshot(schema, values, origins), (*warnings, *retired, *doubts, *idle))
-
-
-def pending_text(spec: OptionSpec, value: object, raw: RawValue) -> tuple[str, ...]:
-    """The warning about an option that has no effect yet, where it is set to something."""
-    if not spec.about.pending or value == spec.default:
-        return ()
-    return (f"{raw.label} has no effect: {spec.about.pending} ({raw.origin})",)
+    return Merged(Snapshot(schema, values, origins), (*warnings, *retired, *misspelt, *idle))
 
 
 def from_entries(schema: Schema, entries: Iterable[IniEntry]) -> tuple[dict[str, RawValue], tuple[str, ...]]:
@@ -139,7 +132,7 @@ def _argument(schema: Schema, name: str, words: tuple[str, ...]) -> RawValue:
 
 def _from_environment(schema: Schema, environment: Mapping[str, str]) -> tuple[dict[str, RawValue], tuple[str, ...]]:
     values: dict[str, RawValue] = {}
-    doubts: list[str] = []
+    misspelt: list[str] = []
     variables = {f"{ENVIRONMENT_PREFIX}{name.upper()}": name for name in schema.names}
     for variable in sorted(environment):
         if not variable.startswith(ENVIRONMENT_PREFIX) or not environment[variable].strip():
@@ -150,8 +143,8 @@ def _from_environment(schema: Schema, environment: Mapping[str, str]) -> tuple[d
             origin = Origin(Source.ENVIRONMENT, "the environment")
             values[spec.name] = RawValue(words_of(spec, text), f"{variable}={text}", origin)
         elif near := get_close_matches(variable, variables, n=1, cutoff=0.85):
-            doubts.append(f"environment variable {variable} is no option; did you mean {near[0]}?")
-    return values, tuple(doubts)
+            misspelt.append(f"environment variable {variable} is no option; did you mean {near[0]}?")
+    return values, tuple(misspelt)
 
 
 def _ini_path(schema: Schema, outer: Mapping[str, RawValue]) -> Path | None:

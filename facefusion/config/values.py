@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -57,11 +57,23 @@ def parse(spec: OptionSpec, raw: RawValue) -> Any:  # noqa: ANN401 - of the type
     Raises:
         OptionError: it is not allowed; the message says why and where it was written.
     """
-    values = tuple(_check(spec, raw, word, _parse_scalar(spec, raw, word)) for word in raw.words)
+    words = [word for word in raw.words if word.lower() not in spec.about.retired_values]
+    if not words:
+        return spec.default
+    values = tuple(_check(spec, raw, word, _parse_scalar(spec, raw, word)) for word in words)
     if not spec.type.is_list:
         return values[-1]
     _check_length(spec, raw, len(values))
     return values
+
+
+def doubts(spec: OptionSpec, value: object, raw: RawValue) -> Iterator[str]:
+    """Warnings about a value that is allowed: what of it does nothing."""
+    if spec.about.pending and value != spec.default:
+        yield f"{raw.label} has no effect: {spec.about.pending} ({raw.origin})"
+    for word in raw.words:
+        if word.lower() in spec.about.retired_values:
+            yield f"{raw.label}: {word} is passed over, it went with an earlier FaceFusion ({raw.origin})"
 
 
 def check(spec: OptionSpec, value: Any, origin: Origin) -> Any:  # noqa: ANN401 - as in parse
@@ -172,10 +184,14 @@ def _check(spec: OptionSpec, raw: RawValue, word: str, value: Any) -> Any:  # no
         too_low = about.minimum is not None and value < about.minimum
         if too_low or (about.maximum is not None and value > about.maximum):
             raise _refusal(spec, raw, word, f"must be {range_text(about.minimum, about.maximum)}")
+    if about.form is not None and not re.fullmatch(about.form.pattern, word):
+        raise _refusal(spec, raw, word, f"must be written as {about.form.text}")
     if spec.choices is None:
         return value
     choices = tuple(spec.choices())
     chosen = _choose(str(value), choices, about.value_aliases)
+    if chosen is None and word.lower() in about.awaited:
+        raise _refusal(spec, raw, word, "is not available in this version", f"Available are: {choice_text(choices)}.")
     if chosen is None:
         near = get_close_matches(word.lower(), [*choices, *about.value_aliases], n=1)
         hint = f"Did you mean {near[0]}?" if near else ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from facefusion.catalogue.names import AUTO, model_choices
-from facefusion.config.option import option, settings_group
+from facefusion.config.option import Depends, option, settings_group
+from facefusion.core.errors import UsageError
 
 ORDERS = (
     "left-right",
@@ -15,17 +16,48 @@ ORDERS = (
     "best-worst",
     "worst-best",
 )
+SMALL_SIZES = ("160x160", "320x320", "480x480", "512x512")
+FULL_SIZE = "640x640"
+MASK_AREAS = ("upper-face", "lower-face", "mouth")
+MASK_REGIONS = (
+    "skin",
+    "left-eyebrow",
+    "right-eyebrow",
+    "left-eye",
+    "right-eye",
+    "glasses",
+    "nose",
+    "mouth",
+    "upper-lip",
+    "lower-lip",
+)
+UNMASKED = "this version leaves to the models what of a face they change"
 
 
 @settings_group(section="face_detector")
 class FaceDetectorSettings:
     """How faces are found."""
 
-    face_detector_model: str = option(AUTO, "model that finds faces", choices=model_choices("face_detector"))
+    face_detector_model: str = option(
+        AUTO,
+        "model that finds faces",
+        choices=model_choices("face_detector"),
+        value_aliases={"yoloface": "yolo_face"},
+        facefusion_default="yolo_face",
+    )
     face_detector_size: str = option(
         "640x640",
         "size to which a frame is shrunk for the detector; larger finds smaller faces and takes longer",
-        choices=("160x160", "320x320", "480x480", "512x512", "640x640", "960x960", "1280x1280"),
+        choices=(*SMALL_SIZES, FULL_SIZE, "960x960", "1280x1280"),
+        depends=Depends(
+            "face_detector_model",
+            {
+                "retinaface": (*SMALL_SIZES, FULL_SIZE),
+                "scrfd": (*SMALL_SIZES, FULL_SIZE),
+                "many": (FULL_SIZE,),
+                "yolo_face": (FULL_SIZE,),
+            },
+        ),
     )
     face_detector_margin: tuple[int, ...] = option(
         (0, 0, 0, 0),
@@ -66,7 +98,10 @@ class FaceLandmarkerSettings:
     """How the mesh of a face is read."""
 
     face_landmarker_model: str = option(
-        AUTO, "model that reads the mesh of a face", choices=model_choices("face_landmarker")
+        AUTO,
+        "model that reads the landmarks of a face",
+        choices=model_choices("face_landmarker"),
+        facefusion_default="2dfan4",
     )
     face_landmarker_score: float = option(
         0.5, "how sure the landmarker must be that a face lies under its mesh", minimum=0.0, maximum=1.0
@@ -90,6 +125,20 @@ class FaceSelectorSettings:
         choices=("many", "one", "reference"),
     )
     face_selector_order: str = option("large-small", "order in which faces are counted", choices=ORDERS)
+    face_selector_gender: str | None = option(
+        None,
+        "work only on faces of this gender; 'auto' takes that of the largest source face",
+        choices=("auto", "female", "male"),
+    )
+    face_selector_race: str | None = option(
+        None,
+        "work only on faces of this group; 'auto' takes that of the largest source face",
+        choices=("auto", "white", "black", "latino", "asian", "indian", "arabic"),
+    )
+    face_selector_age_start: int | None = option(
+        None, "work only on faces of this age or above", minimum=0, maximum=100
+    )
+    face_selector_age_end: int | None = option(None, "work only on faces below this age", minimum=0, maximum=100)
     reference_face_position: int = option(
         0, "which face of the reference frame is the reference, counted in the order from 0; the last where too large"
     )
@@ -101,10 +150,34 @@ class FaceSelectorSettings:
     )
     reference_frame_number: int = option(0, "frame of the target video that shows the reference face", minimum=0)
 
+    def check(self) -> None:
+        """Refuse filters that no model here can serve: passing over them would change people who are not meant.
+
+        Raises:
+            UsageError: such a filter is set.
+        """
+        for name in ("gender", "race", "age_start", "age_end"):
+            value = getattr(self, f"face_selector_{name}")
+            if value is not None:
+                raise UsageError(
+                    f"--face-selector-{name.replace('_', '-')} {value}: this version has no model that tells gender, "
+                    "age or group, and would work on everybody",
+                    "Leave it out, and choose people with --face-selector-mode reference.",
+                )
+
 
 @settings_group(section="face_tracker")
 class FaceTrackerSettings:
     """How faces are followed through a video."""
+
+    target_frame_amount: int = option(
+        2,
+        "taken so that older command lines run; faces are followed through all frames",
+        minimum=0,
+        maximum=10,
+        section="frame_distribution",
+        pending="faces are followed through all frames, whatever their distance",
+    )
 
     face_tracker_score: float = option(
         0.0,
@@ -114,10 +187,55 @@ class FaceTrackerSettings:
     )
 
 
+@settings_group(section="face_masker")
+class FaceMaskerSettings:
+    """Which part of a face is changed."""
+
+    face_occluder_model: str = option(
+        AUTO,
+        "model that finds what covers a face",
+        choices=model_choices("face_occluder"),
+        facefusion_default="xseg_1",
+        pending=UNMASKED,
+    )
+    face_parser_model: str = option(
+        AUTO,
+        "model that tells the regions of a face apart",
+        choices=model_choices("face_parser"),
+        facefusion_default="bisenet_resnet_34",
+        pending=UNMASKED,
+    )
+    face_mask_types: tuple[str, ...] = option(
+        ("box",),
+        "what bounds the change of a face; with several, what lies within all of them is changed",
+        choices=("box", "occlusion", "area", "region"),
+        lengths=(1, 4),
+        pending=UNMASKED,
+    )
+    face_mask_areas: tuple[str, ...] = option(
+        MASK_AREAS, "parts of the face that mask 'area' lets through", choices=MASK_AREAS, pending=UNMASKED
+    )
+    face_mask_regions: tuple[str, ...] = option(
+        MASK_REGIONS, "parts of the face that mask 'region' lets through", choices=MASK_REGIONS, pending=UNMASKED
+    )
+    face_mask_blur: float = option(
+        0.3, "how soft the edge of mask 'box' is", minimum=0.0, maximum=1.0, pending=UNMASKED
+    )
+    face_mask_padding: tuple[int, ...] = option(
+        (0, 0, 0, 0),
+        "how far mask 'box' stays inside the face's box, in percent: top, right, bottom, left, or fewer as in CSS",
+        minimum=0,
+        maximum=100,
+        lengths=(1, 4),
+        pending=UNMASKED,
+    )
+
+
 FACE_GROUPS: tuple[type, ...] = (
     FaceDetectorSettings,
     FaceLandmarkerSettings,
     FaceRecognizerSettings,
     FaceSelectorSettings,
     FaceTrackerSettings,
+    FaceMaskerSettings,
 )

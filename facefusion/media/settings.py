@@ -23,13 +23,17 @@ class OutputSettings:
 
     output_image_quality: int = option(80, "quality of JPEG and WebP results, 0 to 100", minimum=0, maximum=100)
     output_audio_encoder: str | None = option(
-        None, "audio encoder; where empty, sound is copied as it is", choices=tuple(SOUND_ENCODERS)
+        None,
+        "audio encoder; where empty, sound is copied as it is",
+        choices=tuple(SOUND_ENCODERS),
+        facefusion_default="flac",
     )
     output_audio_quality: int | None = option(
         None,
         "quality of the sound, 0 to 100; asking for one has the sound encoded anew",
         minimum=0,
         maximum=100,
+        facefusion_default="80",
     )
     output_audio_volume: int = option(
         100, "loudness of the sound in percent of the target's; 0 leaves it out", minimum=0, maximum=100
@@ -104,6 +108,13 @@ class WorkflowSettings:
         choices=FRAME_FORMAT_NAMES,
         value_aliases={"jpg": "jpeg", "tif": "tiff"},
         section="frame_extraction",
+    )
+    temp_pixel_format: str = option(
+        "bgr24",
+        "taken so that older command lines run; frames keep the target's own pixel format, transparency too",
+        choices=("bgr24", "bgra"),
+        section="frame_extraction",
+        pending="frames keep the target's own pixel format, and transparency where the result can hold it",
     )
     keep_temp: bool = option(
         False,

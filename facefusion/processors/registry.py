@@ -12,10 +12,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from facefusion.core.errors import OptionError
+from facefusion.processors.age_modifier.settings import AgeModifierSettings
+from facefusion.processors.background_remover.settings import BackgroundRemoverSettings
+from facefusion.processors.deep_swapper.settings import DeepSwapperSettings
+from facefusion.processors.expression_restorer.settings import ExpressionRestorerSettings
 from facefusion.processors.face_debugger.settings import FaceDebuggerSettings
+from facefusion.processors.face_editor.settings import FaceEditorSettings
 from facefusion.processors.face_enhancer.settings import FaceEnhancerSettings
 from facefusion.processors.face_swapper.settings import FaceSwapperSettings
+from facefusion.processors.frame_colorizer.settings import FrameColorizerSettings
 from facefusion.processors.frame_enhancer.settings import FrameEnhancerSettings
+from facefusion.processors.lip_syncer.settings import LipSyncerSettings, VoiceExtractorSettings
 
 if TYPE_CHECKING:
     from facefusion.processors.base import ProcessorKind
@@ -41,6 +48,19 @@ PROCESSORS: tuple[ProcessorEntry, ...] = (
     ProcessorEntry("frame_enhancer", FrameEnhancerSettings, "facefusion.processors.frame_enhancer.processor"),
     ProcessorEntry("face_debugger", FaceDebuggerSettings, "facefusion.processors.face_debugger.processor"),
 )
+
+
+AWAITED_GROUPS: tuple[type, ...] = (
+    AgeModifierSettings,
+    BackgroundRemoverSettings,
+    DeepSwapperSettings,
+    ExpressionRestorerSettings,
+    FaceEditorSettings,
+    FrameColorizerSettings,
+    LipSyncerSettings,
+    VoiceExtractorSettings,
+)
+"""Settings of processors that are not built yet. Ini and job files of FaceFusion name them all."""
 
 
 def processor_names() -> tuple[str, ...]:

@@ -136,8 +136,31 @@ def test_a_kind_without_preference_is_an_error():
         Catalogue.load().preferred("lip_syncer")
 
 
-def test_choices_of_an_option_are_auto_and_all_names():
-    assert model_choices("frame_enhancer")() == ("auto", "waifu2x_x2", "real_esrgan_x4")
+def test_choices_of_an_option_are_auto_and_all_names_that_users_know():
+    assert model_choices("frame_enhancer")()[:4] == ("auto", "waifu2x_x2", "real_esrgan_x4", "clear_reality_x4")
+    assert model_choices("face_parser")() == ("auto", "bisenet_resnet_18", "bisenet_resnet_34")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "hyperswap_1a_256",
+            "The face swapper hyperswap_1a_256 cannot be run by this version. Those that can: auto, mesh.",
+        ),
+        ("xseg_2", "The face occluder xseg_2 cannot be run by this version. Those that can: none."),
+    ],
+)
+def test_a_model_that_users_know_and_no_code_runs_is_refused_by_name(name, message):
+    with pytest.raises(ModelError) as refused:
+        Catalogue.load().card(name)
+    assert str(refused.value) == message
+
+
+def test_a_model_is_either_there_or_awaited():
+    text = GOOD.replace("[[wheel]]", '[awaited]\nface_swapper = ["toy"]\n[[wheel]]', 1)
+    with pytest.raises(ModelError, match="the catalogue awaits 'toy', which is there"):
+        Catalogue.parse(text)
 
 
 def test_models_that_work_in_tiles_say_what_a_worker_takes():

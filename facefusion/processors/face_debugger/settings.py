@@ -19,5 +19,9 @@ class FaceDebuggerSettings:
     """What is drawn."""
 
     face_debugger_items: tuple[str, ...] = option(
-        ("face-landmark-5/68", "face-mask"), "what to draw on each face", choices=DEBUGGER_ITEMS, lengths=(1, 6)
+        ("face-landmark-5/68", "face-mask"),
+        "what to draw on each face",
+        choices=DEBUGGER_ITEMS,
+        lengths=(1, 6),
+        retired_values=("age", "gender", "race", "face-detector-score", "face-landmarker-score"),
     )

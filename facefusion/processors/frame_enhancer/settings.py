@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from facefusion.catalogue.names import model_choices
+from facefusion.catalogue.names import AUTO, model_choices
 from facefusion.config.option import option, settings_group
 
 
@@ -10,7 +10,12 @@ from facefusion.config.option import option, settings_group
 class FrameEnhancerSettings:
     """How frames are enlarged."""
 
-    frame_enhancer_model: str = option("auto", "model that enlarges frames", choices=model_choices("frame_enhancer"))
+    frame_enhancer_model: str = option(
+        AUTO,
+        "model that enlarges frames",
+        choices=model_choices("frame_enhancer"),
+        facefusion_default="span_kendata_x4",
+    )
     frame_enhancer_blend: int = option(
         80, "share of the enhanced frame in the result, in percent", minimum=0, maximum=100
     )

@@ -1,0 +1,1 @@
+"""Age modifier."""
