@@ -77,22 +77,24 @@ def _text_of(moment: datetime | None) -> str | None:
 
 def _table_of(step: JobStep) -> dict[str, object]:
     table: dict[str, object] = {"status": step.status.value}
+    if not step.foreign:
+        table["format"] = FORMAT
     if step.fault:
         table["error"] = step.fault
     if step.number is not None:
         table["number"] = step.number
     if step.delivered:
         table["delivered"] = True
-    if step.delivered:
-        table["delivered"] = True
     return {**table, "args": dict(step.args)}
 
 
 def _check_version(table: Mapping[str, object], path: Path) -> None:
-    form = table.get("format", FORMAT)
+    form, version = table.get("format", FORMAT), table.get("version")
     if type(form) is not int or form < 1:
         raise _broken(path, f"'format' is {form!r}, not a whole number from 1 on")
-    if form > FORMAT or table.get("version", VERSION) != VERSION:
+    if version is None:
+        raise _broken(path, "'version' is missing")
+    if form > FORMAT or version != VERSION:
         raise JobError(
             f"the job file {path} is of a later version than this program",
             "Update the program; the file was left as it is.",
@@ -120,7 +122,12 @@ def _step(table: object, index: int, path: Path) -> JobStep:
     if number is not None and (type(number) is not int or number < 0):
         raise _broken(path, f"'number' of step {index} is {number!r}, not a whole number from 0 on")
     return JobStep(
-        STEP_STATUSES[status], args, fault if isinstance(fault, str) else "", number, table.get("delivered") is True
+        status=STEP_STATUSES[status],
+        args=args,
+        fault=fault if isinstance(fault, str) else "",
+        number=number,
+        delivered=table.get("delivered") is True,
+        foreign="format" not in table,
     )
 
 

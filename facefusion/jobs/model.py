@@ -49,6 +49,9 @@ class JobStep:
     delivered: bool = False
     """Whether its output was made of its result, so that its own file is no longer needed for that."""
 
+    foreign: bool = False
+    """Whether FaceFusion wrote it, which froze its defaults as if they had been chosen."""
+
     @property
     def output_path(self) -> str | None:
         """Where its result is to go, as the user typed it."""

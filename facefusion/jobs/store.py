@@ -15,16 +15,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from facefusion.core.errors import JobBusyError, JobError
-from facefusion.core.storage import refusal, write_whole
 from facefusion.jobs import editing
-from facefusion.jobs.ids import check_id, file_stems, timed_ids
-from facefusion.jobs.job_file import EXTENSION, decode, encode
+from facefusion.jobs.folder import JobFolder, Place, refusals
+from facefusion.jobs.ids import check_id, timed_ids
 from facefusion.jobs.locks import JobLocks
 from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus
 from facefusion.observability.events import EventSink, Fanout, Notice
 
 LOCKS_FOLDER = ".locks"
-REMEDY = "Choose another folder with --jobs-path."
 DIED = "the process that ran it ended before its time"
 """Why a step failed that no process works on any more."""
 
@@ -37,14 +35,6 @@ class Scan:
     """Oldest first."""
     faults: tuple[JobError, ...]
     """Of the files that cannot be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a job's file lies."""
-
-    stem: str
-    status: JobStatus
 
 
 def _now() -> datetime:
@@ -69,6 +59,7 @@ class JobStore:
         self._root = root
         self._events: EventSink = events or Fanout()
         self._now = now
+        self._folder = JobFolder(root)
         self._locks = JobLocks(root / LOCKS_FOLDER)
         self._told: set[str] = set()
 
@@ -94,9 +85,9 @@ class JobStore:
         if status in (JobStatus.QUEUED, JobStatus.FAILED):
             self._settle_dead()
         jobs, faults = [], []
-        for stem in self._stems(status):
+        for place in self._folder.places(status):
             try:
-                job = self._read(_Place(stem, status))
+                job = self._folder.read(place)
             except JobError as fault:
                 faults.append(fault)
                 continue
@@ -113,7 +104,7 @@ class JobStore:
         """
         check_id(job_id)
         with self._alone():
-            place = self._locate(job_id)
+            place = self._folder.locate(job_id)
             if place is not None:
                 raise JobError(f"there is a job {job_id} already ({place.status.value})", "Choose another id.")
             return self._create(job_id, steps)
@@ -121,7 +112,7 @@ class JobStore:
     def create_timed(self, prefix: str, steps: Iterable[Mapping[str, object]] = ()) -> Job:
         """Make a drafted job whose id is made of a word and the local time, and of a number where that is taken."""
         with self._alone():
-            free = (job_id for job_id in timed_ids(prefix, self._now()) if self._locate(job_id) is None)
+            free = (job_id for job_id in timed_ids(prefix, self._now()) if self._folder.locate(job_id) is None)
             return self._create(next(free), steps)
 
     def add_step(self, job_id: str, args: Mapping[str, object]) -> Job:
@@ -170,12 +161,9 @@ class JobStore:
         """
         with self._alone_for(job_id):
             place = self._located(job_id)
-            self._check_not_held(place.stem, "deleted")
-            path = self._path(place)
-            with _naming(path):
-                path.unlink()
-                path.with_name(f"{path.name}.part").unlink(missing_ok=True)
-            self._locks.forget(place.stem)
+            self._check_not_held(place.id, "deleted")
+            self._folder.remove(place)
+            self._locks.forget(place.id)
 
     @contextlib.contextmanager
     def hold(self, job_id: str) -> Iterator[Job]:
@@ -188,7 +176,7 @@ class JobStore:
         """
         with self._alone_for(job_id):
             job = self._find(job_id)
-            with _naming(self._root / LOCKS_FOLDER):
+            with refusals(self._root / LOCKS_FOLDER):
                 lock = self._locks.take(job.id)
         if lock is None:
             raise _busy(job.id, "run")
@@ -209,7 +197,7 @@ class JobStore:
             JobError: there is none.
         """
         with self._alone_for(job_id):
-            return self._locks.is_held(self._located(job_id).stem)
+            return self._locks.is_held(self._located(job_id).id)
 
     def save(self, job: Job) -> Job:
         """Write a job that the caller holds, in the folder of its status, and return it as it was written.
@@ -234,7 +222,7 @@ class JobStore:
     def _create(self, job_id: str, steps: Iterable[Mapping[str, object]]) -> Job:
         drafted = tuple(JobStep(StepStatus.DRAFTED, dict(args)) for args in steps)
         job = Job(job_id, JobStatus.DRAFTED, self._now(), None, drafted)
-        self._write(job)
+        self._folder.write(job)
         return job
 
     def _edit(self, job_id: str, change: Callable[[Job], Job]) -> Job:
@@ -246,49 +234,36 @@ class JobStore:
             return self._save(change(job))
 
     def _save(self, job: Job) -> Job:
-        path = self._path(_Place(job.id, job.status))
+        path = self._folder.path(Place(job.id, job.status))
         if not path.exists():
-            raise JobError(f"the job {job.id} is no longer {job.status.value}: {path} is not there", "Look for it.")
+            raise JobError(
+                f"the job {job.id} is no longer {job.status.value}: {path} is not there",
+                "Another process moved or deleted it; job-list shows where it is.",
+            )
         changed = replace(job, updated=self._now())
-        self._write(changed)
+        self._folder.write(changed)
         return changed
 
     def _move(self, job: Job, status: JobStatus) -> Job:
-        path = self._path(_Place(job.id, status))
-        if path.exists():
-            raise JobError(f"the job {job.id} cannot be {status.value}: {path} is there already", "Remove one of them.")
-        saved = self._save(job)
-        with _naming(path):
-            self._path(_Place(job.id, job.status)).replace(path)
-        return replace(saved, status=status)
-
-    def _write(self, job: Job) -> None:
-        path = self._path(_Place(job.id, job.status))
-        with _naming(path):
-            write_whole(path, encode(job))
+        return self._folder.move(self._save(job), status)
 
     def _check_not_held(self, stem: str, what: str) -> None:
-        with _naming(self._root / LOCKS_FOLDER):
+        with refusals(self._root / LOCKS_FOLDER):
             if self._locks.is_held(stem):
                 raise _busy(stem, what)
 
     def _find(self, job_id: str) -> Job:
-        place = self._located(job_id)
-        job = self._read(place)
+        job = self._folder.read(self._located(job_id))
         if job is None:
             raise _unknown(job_id)
         return self._settled(job)
 
-    def _located(self, job_id: str) -> _Place:
-        place = self._locate(job_id)
+    def _located(self, job_id: str) -> Place:
+        place = self._folder.locate(job_id)
         if place is None:
             check_id(job_id)
             raise _unknown(job_id)
         return place
-
-    def _locate(self, job_id: str) -> _Place | None:
-        places = (_Place(stem, status) for stem in file_stems(job_id) for status in JobStatus)
-        return next((place for place in places if self._path(place).is_file()), None)
 
     def _settled(self, job: Job) -> Job:
         """The job, put down as failed where its process died."""
@@ -302,45 +277,20 @@ class JobStore:
         return self._move(replace(job, steps=steps), JobStatus.FAILED)
 
     def _settle_dead(self) -> None:
-        suspects = []
-        for stem in self._stems(JobStatus.QUEUED):
-            with contextlib.suppress(JobError):  # told of by who lists the queued ones
-                job = self._read(_Place(stem, JobStatus.QUEUED))
-                if job is not None and job.has_started_step:
-                    suspects.append(job)
+        suspects = [place for place in self._folder.places(JobStatus.QUEUED) if self._has_started_step(place)]
         if suspects:
             with self._alone():
-                for suspect in suspects:
-                    job = self._read(_Place(suspect.id, JobStatus.QUEUED))
+                for place in suspects:
+                    job = self._folder.read(place)
                     if job is not None:
                         self._settled(job)
 
-    def _read(self, place: _Place) -> Job | None:
-        """The job in a file; none where the file is not there, or no longer."""
-        path = self._path(place)
+    def _has_started_step(self, place: Place) -> bool:
         try:
-            data = path.read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise JobError(
-                f"the job file {path} cannot be read: {error.strerror}", "Repair it, or remove it."
-            ) from error
-        return decode(data, path, place.status)
-
-    def _stems(self, status: JobStatus) -> tuple[str, ...]:
-        """Names of the files in the folder of a status, without the extension."""
-        folder = self._root / status.value
-        try:
-            paths = tuple(folder.iterdir())
-        except FileNotFoundError:
-            return ()
-        except OSError as error:
-            raise JobError(f"the jobs folder {folder} cannot be read: {error.strerror}", REMEDY) from error
-        return tuple(sorted(path.stem for path in paths if path.suffix == EXTENSION and path.stem[:1] != "."))
-
-    def _path(self, place: _Place) -> Path:
-        return self._root / place.status.value / f"{place.stem}{EXTENSION}"
+            job = self._folder.read(place)
+        except JobError:  # told of by who lists the queued ones
+            return False
+        return job is not None and job.has_started_step
 
     @contextlib.contextmanager
     def _alone_for(self, job_id: str) -> Iterator[None]:
@@ -359,10 +309,10 @@ class JobStore:
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """While this is open, no other process changes a job file."""
+        self._folder.make()
         with contextlib.ExitStack() as stack:
-            with _naming(self._root):
-                for name in (LOCKS_FOLDER, *(status.value for status in JobStatus)):
-                    (self._root / name).mkdir(parents=True, exist_ok=True)
+            with refusals(self._root / LOCKS_FOLDER):
+                (self._root / LOCKS_FOLDER).mkdir(exist_ok=True)
                 stack.enter_context(self._locks.alone())
             yield
 
@@ -370,15 +320,6 @@ class JobStore:
         if message not in self._told:
             self._told.add(message)
             self._events.emit(Notice(message, warning=True))
-
-
-@contextlib.contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Name the file or folder on which the system refuses, and what to do."""
-    try:
-        yield
-    except OSError as error:
-        raise refusal(error, path, REMEDY) from error
 
 
 def _unknown(job_id: str) -> JobError:

@@ -1,0 +1,123 @@
+"""The files of a jobs folder: which there are, and each of them whole.
+
+Who writes must be alone with the folder: see :mod:`facefusion.jobs.locks`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from facefusion.core.errors import JobError
+from facefusion.core.storage import refusal, write_whole
+from facefusion.jobs.ids import file_stems
+from facefusion.jobs.job_file import EXTENSION, decode, encode
+from facefusion.jobs.model import Job, JobStatus
+
+REMEDY = "Choose another folder with --jobs-path."
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a job's file lies."""
+
+    id: str
+    """Of the job; the file's name without extension."""
+    status: JobStatus
+
+
+class JobFolder:
+    """The files below one root.
+
+    Args:
+        root: holds a folder for each status. Need not be there as long as nothing is written.
+
+    Methods that write raise an OutputError or a ResourceError where the system refuses.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def make(self) -> None:
+        """Make the folders that are not there."""
+        with refusals(self._root):
+            for status in JobStatus:
+                (self._root / status.value).mkdir(parents=True, exist_ok=True)
+
+    def locate(self, job_id: str) -> Place | None:
+        """Where the file of a job lies, if there is one; also where FaceFusion made another id of its id."""
+        places = (Place(stem, status) for stem in file_stems(job_id) for status in JobStatus)
+        return next((place for place in places if self.path(place).is_file()), None)
+
+    def places(self, status: JobStatus) -> tuple[Place, ...]:
+        """Every file in the folder of a status, by name.
+
+        Raises:
+            JobError: the folder cannot be read.
+        """
+        folder = self._root / status.value
+        try:
+            paths = sorted(folder.iterdir())
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            raise JobError(f"the jobs folder {folder} cannot be read: {error.strerror}", REMEDY) from error
+        return tuple(Place(path.stem, status) for path in paths if path.suffix == EXTENSION and path.name[0] != ".")
+
+    def read(self, place: Place) -> Job | None:
+        """The job in a file; none where there is no such file, or no longer.
+
+        Raises:
+            JobError: it cannot be read.
+        """
+        path = self.path(place)
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise JobError(
+                f"the job file {path} cannot be read: {error.strerror}", "See to it, or remove it."
+            ) from error
+        return decode(data, path, place.status)
+
+    def write(self, job: Job) -> None:
+        """Write a job's file in the folder of its status."""
+        path = self.path(Place(job.id, job.status))
+        with refusals(path):
+            write_whole(path, encode(job))
+
+    def move(self, job: Job, status: JobStatus) -> Job:
+        """Put a job's file into the folder of another status, and return the job as it is then.
+
+        Raises:
+            JobError: another file is there.
+        """
+        path = self.path(Place(job.id, status))
+        if path.exists():
+            raise JobError(f"the job {job.id} cannot be {status.value}: {path} is there already", "Remove one of them.")
+        with refusals(path):
+            self.path(Place(job.id, job.status)).replace(path)
+        return replace(job, status=status)
+
+    def remove(self, place: Place) -> None:
+        """Remove a job's file."""
+        path = self.path(place)
+        with refusals(path):
+            path.unlink()
+            path.with_name(f"{path.name}.part").unlink(missing_ok=True)
+
+    def path(self, place: Place) -> Path:
+        """Where a file is, or would be."""
+        return self._root / place.status.value / f"{place.id}{EXTENSION}"
+
+
+@contextlib.contextmanager
+def refusals(path: Path) -> Iterator[None]:
+    """Name the file or folder on which the system refuses, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise refusal(error, path, REMEDY) from error
