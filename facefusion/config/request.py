@@ -13,6 +13,28 @@ from facefusion.core.formats import EXTENSIONS, MediaKind, can_hold, kind_of, wr
 from facefusion.core.storage import check_writable
 
 
+def required_target(paths: PathsSettings) -> Path:
+    """The target.
+
+    Raises:
+        UsageError: none is given.
+    """
+    if paths.target_path is None:
+        raise UsageError("no target is given", "Name the image or video to change with --target-path.")
+    return paths.target_path
+
+
+def required_output(paths: PathsSettings) -> Path:
+    """The output, as it was given.
+
+    Raises:
+        UsageError: none is given.
+    """
+    if paths.output_path is None:
+        raise UsageError("no output is given", "Name the file to write with --output-path.")
+    return paths.output_path
+
+
 def checked_output(paths: PathsSettings) -> Path:
     """The file to write, with every file of the request checked.
 
@@ -24,7 +46,7 @@ def checked_output(paths: PathsSettings) -> Path:
         InputError: a source or the target is not there or no file.
         OutputError: the output's folder is not there or cannot be written to, or something else than a file is there.
     """
-    target, output = _required(paths)
+    target, output = required_target(paths), required_output(paths)
     for source in paths.source_paths:
         _check_input("source", source, "--source-paths")
     _check_input("target", target, "--target-path")
@@ -48,7 +70,7 @@ def placed_output(target: Path, output: Path, sources: Iterable[Path], flag: str
         if output.is_dir():
             output = output / target.name
         _check_folder(output, flag)
-    _check_extension(target, output)
+    check_extension(target, output)
     for name, path in (("target", target), *(("source", source) for source in sources)):
         if output.exists() and output.samefile(path):
             raise UsageError(
@@ -81,14 +103,6 @@ def _system_errors(kind: type[FaceFusionError], subject: str, flag: str) -> Iter
         raise kind(f"{subject}: {error.strerror}", f"Check the path given with {flag}.") from error
 
 
-def _required(paths: PathsSettings) -> tuple[Path, Path]:
-    if paths.target_path is None:
-        raise UsageError("no target is given", "Name the image or video to change with --target-path.")
-    if paths.output_path is None:
-        raise UsageError("no output is given", "Name the file to write with --output-path.")
-    return paths.target_path, paths.output_path
-
-
 def _check_input(name: str, path: Path, flag: str) -> None:
     with _system_errors(InputError, f"{name} {path}", flag):
         if path.is_dir():
@@ -113,7 +127,13 @@ def _check_folder(output: Path, flag: str) -> None:
         raise OutputError(f"output {output} is there and is no file", f"Choose another {flag}.")
 
 
-def _check_extension(target: Path, output: Path) -> None:
+def check_extension(target: Path, output: Path) -> None:
+    """Make sure that the names of target and output do not rule each other out, whatever the files hold.
+
+    Raises:
+        InputError: the target is sound.
+        UsageError: the output's extension names no format to write.
+    """
     wanted = kind_of(target)
     if wanted is MediaKind.AUDIO:
         raise InputError(f"target {target} is an audio file", "Name an image or a video with --target-path.")
