@@ -69,7 +69,7 @@ def parse(spec: OptionSpec, raw: RawValue) -> Any:  # noqa: ANN401 - of the type
 
 def doubts(spec: OptionSpec, value: object, raw: RawValue) -> Iterator[str]:
     """Warnings about a value that is allowed: what of it does nothing."""
-    if spec.about.pending and value != spec.default:
+    if spec.about.pending and value != spec.default and text_of(value) != spec.about.facefusion_default:
         yield f"{raw.label} has no effect: {spec.about.pending} ({raw.origin})"
     for word in raw.words:
         if word.lower() in spec.about.retired_values:
