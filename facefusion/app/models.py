@@ -78,11 +78,11 @@ class Models:
         """Memory that one worker needs to run the graphs, at most one at a time, as the catalogue estimates it."""
         return max((int(card.number("worker_megabytes", 0)) for card in self.cards.values()), default=0)
 
-    def runners(self, pool: InferencePool) -> Runners:
-        """What makes the runner of a card's graph."""
+    def runners(self, pool: InferencePool, stop: StopToken) -> Runners:
+        """What makes the runner of a card's graph; the graph is not run any more once a stop is requested."""
 
         def runner(card: ModelCard) -> GraphRunner:
-            return PooledGraph(pool, self._files[card.name])
+            return PooledGraph(pool, self._files[card.name], stop)
 
         return runner
 

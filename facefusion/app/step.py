@@ -103,7 +103,7 @@ class _Step:
         self._stop.check()
         resources = Resources(self._snapshot, subject.info, self._sessions, self._events, self._stack)
         resources.pool.preload(models.files())
-        runners = models.runners(resources.pool)
+        runners = models.runners(resources.pool, self._stop)
         analyser = build_analyser(self._snapshot, models.cards, runners) if self._needs_faces() else None
         sources = self._sources(photos, analyser)
         work = self._work(subject, models, runners, analyser, sources)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from facefusion.core.errors import ModelError
+from facefusion.core.stop import StopToken
 from facefusion.core.values import Tensor
 from facefusion.inference.pool import InferencePool
 from facefusion.inference.session import DeviceMemoryError, GraphInput, ModelFile
@@ -14,11 +15,17 @@ class PooledGraph:
     """Runs one model through the pool: each run takes a lease and passes the device's gate. Thread-safe.
 
     A :class:`facefusion.core.graph.GraphRunner`.
+
+    Args:
+        pool: holds the session.
+        model: whose graph is run.
+        stop: looked at before each run, since a large frame takes many of them.
     """
 
-    def __init__(self, pool: InferencePool, model: ModelFile) -> None:
+    def __init__(self, pool: InferencePool, model: ModelFile, stop: StopToken) -> None:
         self._pool = pool
         self._model = model
+        self._stop = stop
 
     def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Run the graph once and return its outputs by name.
@@ -29,7 +36,9 @@ class PooledGraph:
             ModelError: the graph cannot be loaded, or rejects the inputs.
             ProviderError: no provider asked for can run it.
             DeviceMemoryError: the device has no memory left.
+            Stopped: a stop was requested.
         """
+        self._stop.check()
         with self._pool.lease(self._model) as lease:
             self._check(inputs, lease.session.inputs)
             try:

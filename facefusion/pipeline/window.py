@@ -153,6 +153,7 @@ class _Window(Generic[ItemT, ResultT]):
         """Run by the caller: results in order."""
         number = 0
         while True:
+            self._stop.check()  # also where the caller is the slow one, and a result always ready
             with self._changed:
                 while number not in self._done:
                     self._check()

@@ -5,8 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from facefusion.core.errors import ModelError
+from facefusion.core.errors import ModelError, Stopped
 from facefusion.core.graph import GraphRunner
+from facefusion.core.stop import StopToken
 from facefusion.inference.pool import InferencePool
 from facefusion.inference.runner import PooledGraph
 from facefusion.inference.session import DeviceMemoryError, OrtSession
@@ -20,7 +21,7 @@ def pool(load=OrtSession, *providers):
 def test_a_pooled_graph_runs_from_many_threads(tmp_path):
     inputs = [np.full((number + 1, 4), number, np.float32) for number in range(32)]
     with pool() as shared, ThreadPoolExecutor(8) as workers:
-        runner: GraphRunner = PooledGraph(shared, graph(tmp_path))
+        runner: GraphRunner = PooledGraph(shared, graph(tmp_path), StopToken())
         results = list(workers.map(lambda rows: runner.run({"x": rows})["y"], inputs))
         assert shared.counters.loads == 1
     for rows, got in zip(inputs, results, strict=True):
@@ -30,7 +31,7 @@ def test_a_pooled_graph_runs_from_many_threads(tmp_path):
 @pytest.mark.parametrize(("given", "said"), [({}, "none"), ({"data": 1}, "data"), ({"x": 1, "data": 1}, "data, x")])
 def test_inputs_of_other_names_are_refused(tmp_path, given, said):
     with pool() as shared, pytest.raises(ModelError) as refused:
-        PooledGraph(shared, graph(tmp_path)).run(dict.fromkeys(given, np.zeros((1, 4), np.float32)))
+        PooledGraph(shared, graph(tmp_path), StopToken()).run(dict.fromkeys(given, np.zeros((1, 4), np.float32)))
     assert str(refused.value) == (
         f"affine: the graph takes the inputs x and was given {said}. "
         "Its file is another model than the catalogue says: delete it and fetch it with force-download."
@@ -49,9 +50,26 @@ def test_out_of_memory_in_a_run_releases_the_others_and_tries_once_more(tmp_path
 
     ones = {"x": np.ones((1, 2), np.float32)}
     with pool(FakeLoader(make)) as shared:
-        PooledGraph(shared, file(tmp_path, "b")).run(ones)
-        np.testing.assert_array_equal(PooledGraph(shared, file(tmp_path, "a")).run(ones)["y"], [[2, 2]])
+        PooledGraph(shared, file(tmp_path, "b"), StopToken()).run(ones)
+        np.testing.assert_array_equal(PooledGraph(shared, file(tmp_path, "a"), StopToken()).run(ones)["y"], [[2, 2]])
         assert shared.counters.evictions == 1
         failing[:] = [True]
         with pytest.raises(DeviceMemoryError, match="a: no memory left to run on cpu"):
-            PooledGraph(shared, file(tmp_path, "a")).run(ones)
+            PooledGraph(shared, file(tmp_path, "a"), StopToken()).run(ones)
+
+
+def test_a_stop_ends_a_frame_between_two_runs_of_its_graph(tmp_path):
+    stop = StopToken()
+    ran = []
+
+    def work():
+        ran.append(True)
+        stop.request("Ctrl-C")
+
+    ones = {"x": np.ones((1, 2), np.float32)}
+    with pool(FakeLoader(lambda request: FakeSession(work=work))) as shared:
+        runner = PooledGraph(shared, file(tmp_path, "a"), stop)
+        runner.run(ones)
+        with pytest.raises(Stopped, match="Ctrl-C"):
+            runner.run(ones)
+    assert len(ran) == 1

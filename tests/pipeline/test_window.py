@@ -152,6 +152,24 @@ def test_a_stop_request_ends_an_endless_run() -> None:
     assert threads_of_windows() == []
 
 
+def test_a_stop_request_is_heard_where_the_next_result_is_always_ready() -> None:
+    stop = StopToken()
+    all_done = threading.Event()
+
+    def work(number: int) -> int:
+        if number == 2:
+            all_done.set()
+        return number
+
+    taken = []
+    with pytest.raises(Stopped):
+        for number in run_in_order(range(3), work, WindowPlan(3, 1, 1), stop):
+            taken.append(number)
+            assert all_done.wait(TIMEOUT)
+            stop.request("test")
+    assert taken == [0]
+
+
 def test_under_pressure_one_item_at_a_time_is_alive() -> None:
     alive = 0
     most_under_pressure = 0
