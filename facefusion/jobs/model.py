@@ -53,6 +53,11 @@ class JobStep:
     """Whether FaceFusion wrote it, which froze its defaults as if they had been chosen."""
 
     @property
+    def has_failed(self) -> bool:
+        """Whether it failed, or its output could not be made of its result."""
+        return self.status is StepStatus.FAILED or bool(self.fault)
+
+    @property
     def output_path(self) -> str | None:
         """Where its result is to go, as the user typed it."""
         path = self.args.get("output_path")

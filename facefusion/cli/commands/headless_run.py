@@ -1,105 +1,109 @@
-"""Processes one image or video."""
+"""Processes one image or video as a job of one step, which stays and can be retried."""
 
 from __future__ import annotations
 
-from facefusion.app.report_file import ReportFile
+from facefusion.app.model_names import with_model_names
 from facefusion.cli.command import Context
-from facefusion.cli.exit import Verdict, verdict
-from facefusion.config.request import checked_output
-from facefusion.config.settings import MiscSettings, PathsSettings, ProcessorsSettings
+from facefusion.cli.exit import verdict
+from facefusion.cli.job_work import go_on_hint, job_runner, open_store
+from facefusion.cli.step import held_fault, process
+from facefusion.config.frozen import freeze
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import FaceFusionError, Stopped
 from facefusion.core.report import RunReport
-from facefusion.observability.events import EventSink, Fanout
-from facefusion.observability.recorder import Recorder
-from facefusion.observability.summary import aligned, summary_lines
+from facefusion.jobs.model import Job, JobStatus
+from facefusion.jobs.runner import StepResult, StepTask
+from facefusion.observability.events import EventSink
 
-HELD = 1
-"""Exit code of a whole result with frames passed through, under ``--fail-on-held-frames``."""
+PREFIX = "headless"
 
 
 def execute(context: Context) -> int:
-    """Check the files, process, say what was used; the output's path is the last line, on the output stream."""
-    recorder = Recorder()
-    report_file = _begin_report(context, recorder)
-    events = Fanout((context.events, recorder))
-    try:
-        report = _process(context, events)
-    except BaseException as error:
-        if report_file is not None:
-            _report_end(report_file, verdict(error, context.stop), context)
-        raise
-    code = _conclude(report, context)
-    if report_file is not None:
-        _report_result(report_file, report, code)
-    if code != Stopped.exit_code:
-        context.write(f"{report.output}\n")
-    return code
-
-
-def _process(context: Context, events: EventSink) -> RunReport:
-    output = checked_output(context.state.snapshot.get(PathsSettings))
-    snapshot = context.state.change({"output_path": output}, context.state.snapshot.origin("output_path"))
-    if _is_talkative(snapshot):
-        _say(context, _request_lines(snapshot.get(PathsSettings), snapshot.get(ProcessorsSettings)))
-    return context.application.execute(snapshot, events, context.stop)
-
-
-def _conclude(report: RunReport, context: Context) -> int:
-    """Say what came out and return the exit code."""
+    """As ``run``, which it is but for the job: same checks, same lines, same exit codes."""
     snapshot = context.state.snapshot
-    misc = snapshot.get(MiscSettings)
-    if _is_talkative(snapshot):
-        _say(context, summary_lines(report, stages=misc.log_level == "debug"))
-    if context.stop.requested:
-        context.terminal.line(f"The stop came too late: {report.output} was complete.", "error", marked=False)
-        return Stopped.exit_code
-    if report.held_frames and misc.fail_on_held_frames:
-        count = len(report.held_frames)
-        context.terminal.line(f"{count} of {report.frames} frames were passed through unchanged.", "error")
-        return HELD
-    return 0
+    done = process(context, snapshot, lambda settings, events: _in_a_job(context, settings, events))
+    if done.exit_code != Stopped.exit_code:
+        context.write(f"{done.report.output}\n")
+    return done.exit_code
 
 
-def _begin_report(context: Context, recorder: Recorder) -> ReportFile | None:
-    path = context.state.snapshot.get(MiscSettings).report
-    if path is None:
-        return None
-    report_file = ReportFile(path, context.state.snapshot, recorder)
-    report_file.begin()
-    return report_file
+def _in_a_job(context: Context, settings: Snapshot, events: EventSink) -> RunReport:
+    """Do the work, and write down in a job what is asked for and how it ends.
 
-
-def _report_result(report_file: ReportFile, report: RunReport, code: int) -> None:
+    Raises:
+        OutputError: no job can be made; nothing was done.
+        FaceFusionError: what the work raises, likewise any other error.
+        Stopped: a stop was requested.
+    """
+    store = open_store(context)
+    job = store.create_timed(PREFIX, [freeze(with_model_names(settings, context.events))])
+    step = _OwnStep(context, settings, events)
+    runner = job_runner(context, store, step, _Silence(context))
     try:
-        report_file.done(report, code)
-    except FaceFusionError as error:
-        raise type(error)(f"{report.output} is complete, but not its report: {error.fault}", error.remedy) from error
+        runner.submit_and_run(job.id)
+    except (Stopped, KeyboardInterrupt):
+        context.terminal.close_bar()
+        context.terminal.line(go_on_hint(job.id))
+        raise
+    return step.report()
 
 
-def _report_end(report_file: ReportFile, end: Verdict, context: Context) -> None:
-    """Report a run that came to nothing; a report that fails must not hide why."""
-    try:
-        report_file.ended(end.status, end.exit_code, end.error, end.message)
-    except FaceFusionError as error:
-        context.terminal.line(str(error), "error")
+class _OwnStep:
+    """Does the one step with the settings at hand, and keeps how it ended."""
+
+    def __init__(self, context: Context, settings: Snapshot, events: EventSink) -> None:
+        self._context = context
+        self._settings = settings
+        self._events = events
+        self._end: RunReport | Exception | None = None
+
+    def __call__(self, task: StepTask) -> StepResult:
+        """Do it.
+
+        Raises:
+            Stopped: a stop was requested.
+        """
+        context = self._context
+        try:
+            report = context.application.execute(self._settings, self._events, context.stop)
+        except Exception as error:
+            end = verdict(error, context.stop)
+            if end.exit_code == Stopped.exit_code:
+                raise Stopped(context.stop.reason) from error
+            self._end = error
+            return StepResult(end.message, is_whole=False)
+        self._end = report
+        return StepResult(held_fault(report, self._settings))
+
+    def report(self) -> RunReport:
+        """The report of the step, or what it raised."""
+        if isinstance(self._end, RunReport):
+            return self._end
+        assert self._end is not None, "a job of one step does that step"
+        raise self._end
 
 
-def _is_talkative(snapshot: Snapshot) -> bool:
-    return snapshot.get(MiscSettings).log_level in ("info", "debug")
+class _Silence:
+    """Says nothing of the job but what fails about it: the step speaks for itself."""
 
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
-def _request_lines(paths: PathsSettings, processors: ProcessorsSettings) -> list[str]:
-    sources = ", ".join(str(path) for path in paths.source_paths) or "none"
-    return aligned(
-        [
-            ("source", sources),
-            ("target", str(paths.target_path)),
-            ("output", str(paths.output_path)),
-            ("processors", ", ".join(processors.processors)),
-        ]
-    )
+    def job_started(self, job: Job) -> None:
+        """Not worth a line."""
 
+    def delivered(self, output: object) -> None:
+        """Said by the step."""
 
-def _say(context: Context, lines: tuple[str, ...] | list[str]) -> None:
-    context.terminal.line("\n".join(lines))
+    def noticed(self, message: str) -> None:
+        """Pass it on."""
+        self._context.terminal.line(message, "warn")
+
+    def job_ended(self, job: Job) -> None:
+        """Where it failed, say how to do it again."""
+        if job.status is JobStatus.FAILED:
+            self._context.terminal.close_bar()
+            self._context.terminal.line(f"This run is kept as the job {job.id}; job-retry {job.id} does it again.")
+
+    def failed(self, error: FaceFusionError) -> None:
+        """Does not happen to a single job."""

@@ -1,24 +1,39 @@
-"""Processes at once where target and output are named; serves where neither is."""
+"""Processes at once where target and output are named; serves where they are not."""
 
 from __future__ import annotations
 
 from facefusion.cli.command import Context
-from facefusion.cli.commands import headless_run
+from facefusion.cli.step import process
+from facefusion.config.origin import Source
 from facefusion.config.settings import PathsSettings
-from facefusion.core.errors import SetupError
+from facefusion.core.errors import SetupError, Stopped
 
 
 def execute(context: Context) -> int:
-    """Process the request, or start the server.
+    """Process the request, or start the server; the output's path is the last line, on the output stream.
 
     Raises:
         SetupError: the server is asked for, and is not there.
     """
-    paths = context.state.snapshot.get(PathsSettings)
-    if paths.target_path is None and paths.output_path is None:
+    if _is_to_serve(context):
         raise SetupError(
             "run without --target-path and --output-path starts the server, which needs the service requirements, and "
             "this version does not have them yet",
             "Give both options to process a file at once.",
         )
-    return headless_run.execute(context)
+    application, stop = context.application, context.stop
+    done = process(
+        context, context.state.snapshot, lambda settings, events: application.execute(settings, events, stop)
+    )
+    if done.exit_code != Stopped.exit_code:
+        context.write(f"{done.report.output}\n")
+    return done.exit_code
+
+
+def _is_to_serve(context: Context) -> bool:
+    """Whether nothing is to be processed: what an ini file holds is a default, what is typed is a request."""
+    snapshot = context.state.snapshot
+    paths = snapshot.get(PathsSettings)
+    if paths.target_path is not None and paths.output_path is not None:
+        return False
+    return all(snapshot.origin(name).source is not Source.COMMAND_LINE for name in ("target_path", "output_path"))

@@ -1,0 +1,151 @@
+"""What the commands that run jobs have in common: the jobs folder, the work of a step, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from facefusion.cli.command import Context
+from facefusion.cli.exit import conclude, verdict
+from facefusion.cli.step import process
+from facefusion.config.frozen import thaw
+from facefusion.config.option import Scope
+from facefusion.config.settings import MiscSettings, PathsSettings
+from facefusion.config.state import Snapshot
+from facefusion.core.errors import FaceFusionError, Stopped
+from facefusion.core.report import RunReport
+from facefusion.core.stop import StopToken
+from facefusion.jobs.model import Job, JobStatus
+from facefusion.jobs.runner import JobListener, JobRunner, StepExecutor, StepResult, StepTask
+from facefusion.jobs.store import JobStore
+from facefusion.observability.events import EventSink, StepFinished, StepStarted
+
+
+def open_store(context: Context) -> JobStore:
+    """The jobs of the folder that the settings name."""
+    return JobStore(context.state.snapshot.get(PathsSettings).jobs_path, context.events)
+
+
+def job_runner(
+    context: Context, store: JobStore, execute: StepExecutor | None = None, listener: JobListener | None = None
+) -> JobRunner:
+    """What runs the jobs of a folder as the settings say.
+
+    Args:
+        context: of the command.
+        store: the folder.
+        execute: does the work of a step; where none is given, as its job file has it.
+        listener: is told how jobs go on; where none is given, the user is.
+    """
+    return JobRunner(
+        store,
+        execute or FrozenSteps(context),
+        _join,
+        listener or JobVoice(context),
+        context.stop,
+        halt_on_error=context.state.snapshot.get(MiscSettings).halt_on_error,
+    )
+
+
+def step_settings(base: Snapshot, task: StepTask) -> tuple[Snapshot, tuple[str, ...]]:
+    """The settings of a step, and what is to be said of them.
+
+    What is asked for comes from the job file, how it is done from the command that runs the job.
+
+    Raises:
+        OptionError: the job file holds a setting that is not allowed.
+    """
+    schema = base.schema
+    own = [spec for spec in schema if spec.about.scope is not Scope.STEP]
+    empty = Snapshot(
+        schema, {spec.name: base.value(spec) for spec in own}, {spec.name: base.origin(spec.name) for spec in own}
+    )
+    thawed = thaw(schema, task.step.args, task.place, foreign=task.step.foreign)
+    # Everything was frozen; what is as it is by default was, as a rule, not chosen.
+    chosen = {name: value for name, value in thawed.values.items() if value != schema[name].default}
+    snapshot = empty.with_values(chosen, thawed.origin)
+    paths = {"target_path": task.target, "output_path": task.output}
+    return snapshot.with_values(paths, thawed.origin), thawed.warnings
+
+
+class FrozenSteps:
+    """Does steps as their job file has them. A failure is said, and told to the runner."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def __call__(self, task: StepTask) -> StepResult:
+        """Do one step.
+
+        Raises:
+            Stopped: a stop was requested.
+        """
+        context = self._context
+        name = str(task.output) if task.output is not None else task.place
+        context.events.emit(StepStarted(task.index + 1, task.count, name))
+        try:
+            snapshot, warnings = step_settings(context.state.snapshot, task)
+            for warning in warnings:
+                context.terminal.line(warning, "warn")
+            done = process(context, snapshot, lambda settings, events: self._make(task, settings, events))
+        except Exception as error:
+            end = verdict(error, context.stop)
+            if end.exit_code == Stopped.exit_code:
+                raise Stopped(context.stop.reason) from error
+            conclude(error, context.terminal, context.stop)
+            return StepResult(end.message, is_whole=False)
+        finally:
+            context.events.emit(StepFinished())
+        return StepResult(done.fault)
+
+    def _make(self, task: StepTask, settings: Snapshot, events: EventSink) -> RunReport:
+        """Write the file that the step is to write now."""
+        settings = settings.with_values({"output_path": task.file}, settings.origin("output_path"))
+        return self._context.application.execute(settings, events, self._context.stop)
+
+
+class JobVoice:
+    """Tells the user how jobs go on. Paths of outputs go to the output stream, one a line."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def job_started(self, job: Job) -> None:
+        """Say which job it is."""
+        count = len(job.steps)
+        self._context.terminal.line(f"job {job.id}: {count} step{'' if count == 1 else 's'}")
+
+    def delivered(self, output: Path) -> None:
+        """Write the path of an output, unless it came too late."""
+        if not self._context.stop.requested:
+            self._context.write(f"{output}\n")
+
+    def noticed(self, message: str) -> None:
+        """Pass it on."""
+        self._context.terminal.line(message, "warn")
+
+    def job_ended(self, job: Job) -> None:
+        """Say what the job came to."""
+        if job.status is JobStatus.COMPLETED:
+            self._context.terminal.line(f"Job {job.id} is complete.")
+            return
+        failed = [str(index) for index, step in enumerate(job.steps) if step.has_failed]
+        steps = f"step{'' if len(failed) == 1 else 's'} {', '.join(failed)}"
+        self._context.terminal.line(
+            f"the job {job.id} has failed at {steps}. job-retry {job.id} does again what is not complete.", "error"
+        )
+
+    def failed(self, error: FaceFusionError) -> None:
+        """Say why."""
+        self._context.terminal.line(str(error), "error")
+
+
+def go_on_hint(job_id: str) -> str:
+    """How to go on with a job that was stopped."""
+    return f"The job {job_id} stays queued; job-run {job_id} goes on with it."
+
+
+def _join(parts: Sequence[Path], output: Path, stop: StopToken) -> tuple[str, ...]:
+    from facefusion.media.join import join_videos  # noqa: PLC0415 - brings PyAV in, which few jobs need here
+
+    return join_videos(parts, output, stop)
