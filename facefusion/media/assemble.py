@@ -24,6 +24,7 @@ from facefusion.media.container import container_of
 from facefusion.media.encoding import Encoding
 from facefusion.media.failure import explained
 from facefusion.media.output import move_into_place, part_path
+from facefusion.media.picture_line import PictureLine
 from facefusion.media.probe import MediaInfo
 from facefusion.media.segment import Segment
 from facefusion.media.sound_encoder import SoundSettings
@@ -124,10 +125,13 @@ class _Assembly:
         origin = 0
         if cut.start is None:  # else they count from it
             origin = min(math.floor(source.origin / encoding.time_base), stamps[0])
-        self._stamps = tuple(stamp - origin for stamp in stamps)
-        self._end = self._stamps[-1] + segments[-1].last_duration
+        self._line = PictureLine(
+            tuple(stamp - origin for stamp in stamps),
+            stamps[-1] - origin + segments[-1].last_duration,
+            max(segment.delay for segment in segments),
+            encoding.time_base,
+        )
         self._start = cut.start if cut.start is not None else origin * encoding.time_base
-        self._delay = min(max(segment.delay for segment in segments), len(self._stamps) - 1)
         options = dict(self._container.options)
         self._output: OutputContainer = av.open(
             str(part.absolute()), "w", format=self._container.muxer, container_options=options
@@ -140,25 +144,21 @@ class _Assembly:
             TrackCopier(source, self._output, self._container, sound.settings, sound.replacement)
         )
         span = Span(self._start, cut.end, trimmed=cut.start is not None)
-        self._tracks.begin(span, self._end * encoding.time_base)
+        self._tracks.begin(span, self._line.length)
 
     def write(self, stop: StopToken) -> tuple[Expected, tuple[str, ...]]:
         """Write everything; what the file has to be, and what was said on the way."""
         for number, (rank, packet) in enumerate(self._packets()):
             stop.check()
-            packet.pts = self._stamps[rank]
-            packet.dts = self._decoding_stamp(number)
-            packet.duration = self._duration(rank)
-            packet.time_base = self._encoding.time_base
-            self._tracks.advance(packet.dts * self._encoding.time_base + self._start)
+            self._tracks.advance(self._line.place(packet, number, rank) + self._start)
             packet.stream = self._stream
             self._output.mux_one(packet)
         self._tracks.finish()
         self._output.close()
         self._tracks.look_for_losses(self._part)
         expected = Expected(
-            frames=len(self._stamps),
-            span=(self._stamps[-1] - self._stamps[0]) * self._encoding.time_base,
+            frames=len(self._line.stamps),
+            span=self._line.span,
             tolerance=self._container.slack / self._encoding.frame_rate,
             size=self._encoding.size,
             tracks=self._tracks.filled("audio", "subtitle"),
@@ -192,19 +192,6 @@ class _Assembly:
                     for filtered in self._filter.filter(packet) if self._filter is not None else (packet,):
                         yield first + rank, filtered
             first += len(segment.stamps)
-
-    def _decoding_stamp(self, number: int) -> int:
-        """Decoding times are the presentation times, late by as much as any frame comes before its turn.
-
-        They have to rise over the joints too, so they are reckoned over all segments.
-        """
-        if number >= self._delay:
-            return self._stamps[number - self._delay]
-        return self._stamps[number] - (self._stamps[self._delay] - self._stamps[0])
-
-    def _duration(self, rank: int) -> int:
-        following = self._stamps[rank + 1] if rank + 1 < len(self._stamps) else self._end
-        return following - self._stamps[rank]
 
 
 def _close_quietly(output: OutputContainer) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 NANOSECOND = Fraction(1, 1_000_000_000)
 """Clock of a chapter that names none."""
+
+JOINT = Fraction(1, 500)
+"""Seconds by which containers may have rounded a chapter's time."""
 
 
 def chapters_within(chapters: Sequence[Chapter], span: Span) -> list[Chapter]:
@@ -25,3 +28,34 @@ def chapters_within(chapters: Sequence[Chapter], span: Span) -> list[Chapter]:
             start, end = (round(time / base) for time in left)
             kept.append({**chapter, "start": max(start, 0), "end": end, "time_base": base})
     return kept
+
+
+def chapters_in_line(videos: Iterable[tuple[Sequence[Chapter], Span, Fraction]]) -> list[Chapter]:
+    """The chapters of videos that are put one after the other; one that goes on in the next video is one again.
+
+    Args:
+        videos: of each, its chapters, the part that is shown, and when that begins in the result, in seconds.
+    """
+    line: list[Chapter] = []
+    for chapters, span, offset in videos:
+        for chapter in chapters_within(chapters, span):
+            base = chapter["time_base"] or NANOSECOND
+            moved: Chapter = {**chapter, "start": _moved(chapter["start"], base, offset), "id": len(line)}
+            moved["end"] = _moved(chapter["end"], base, offset)
+            if line and _goes_on(line[-1], moved, offset):
+                line[-1] = {**line[-1], "end": moved["end"]}
+            else:
+                line.append(moved)
+    return line
+
+
+def _moved(stamp: int, base: Fraction, offset: Fraction) -> int:
+    return stamp + round(offset / base)
+
+
+def _goes_on(before: Chapter, after: Chapter, joint: Fraction) -> bool:
+    """Whether two chapters that meet at a joint are parts of one."""
+    if before["metadata"] != after["metadata"] or before["time_base"] != after["time_base"]:
+        return False
+    base = before["time_base"] or NANOSECOND
+    return abs(before["end"] * base - joint) <= JOINT and abs(after["start"] * base - joint) <= JOINT

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
+import av
 from av.audio.stream import AudioStream
 from av.container import OutputContainer
 from av.stream import Stream
@@ -15,9 +18,13 @@ from facefusion.media.feed import TrackWriter
 from facefusion.media.sound import SoundEncoder
 from facefusion.media.sound_encoder import SoundSettings
 from facefusion.media.sound_line import SLIP
+from facefusion.media.source import open_source
 
 SHORT_PCM = ("pcm_alaw", "pcm_mulaw", "pcm_s16be", "pcm_s16le", "pcm_s8", "pcm_u8")
 """What 16 bits hold exactly."""
+
+BLOCK_SIZED = ("asf", "avi", "wav")
+"""Containers that say of all sound how many bytes belong together (Microsoft's WAVEFORMATEX, ``nBlockAlign``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +94,34 @@ def add_sound(
 def copied_stream(source: Stream, output: OutputContainer) -> Stream | None:
     """A stream of the output for the source's packets as they are; none where the container cannot hold it."""
     try:
+        if isinstance(source, AudioStream) and _counts_bytes(source, output):
+            return _without_block_size(source, output)
         return output.add_stream_from_template(source, opaque=True)
     except ValueError:
         return None
+
+
+def _counts_bytes(source: AudioStream, output: OutputContainer) -> bool:
+    """Whether FFmpeg would take packets for plain samples: its muxer for AVI does so by the block size of its source.
+
+    Then times are counted in bytes, at a rate that compressed sound does not have.
+    """
+    has_block_size = source.container.format.name in BLOCK_SIZED
+    return output.format.name == "avi" and has_block_size and not source.codec_context.name.startswith("pcm_")
+
+
+def _without_block_size(source: AudioStream, output: OutputContainer) -> Stream:
+    """A stream made after a copy of the source's first packet in Matroska, which has no block size."""
+    copy = io.BytesIO()
+    with open_source(Path(source.container.name)) as again, av.open(copy, "w", format="matroska") as first:
+        stream = again.streams[source.index]
+        target = first.add_stream_from_template(stream)
+        packet = next(packet for packet in again.demux(stream) if packet.size)
+        packet.stream = target
+        first.mux_one(packet)
+    copy.seek(0)
+    with av.open(copy) as bare:
+        return output.add_stream_from_template(bare.streams.audio[0], opaque=True)
 
 
 def _encoder(codec: str, rules: SoundRules, settings: SoundSettings) -> str:

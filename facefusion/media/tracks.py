@@ -241,11 +241,7 @@ class TrackCopier:
                 return False
             copier = PacketCopier(source, stream, self._container)
             return self._take(track, AddedTrack(stream, copier))
-        with open_source(self._info.path) as container:
-            packet = next(container.demux(container.streams[track.index]))
-            name = source.metadata.get("filename", f"cover.{kind[0]}")
-            self._output.add_attachment(name, kind[1], bytes(packet))
-        return True
+        return attach_cover(self._info.path, track, self._output)
 
     def _name(self, track: Track) -> str:
         return f"{track.kind} track {track.index} of {self._info.path.name}"
@@ -256,3 +252,21 @@ class TrackCopier:
         what = f"{track.kind} track {track.index}" + (f" ({said})" if said else "")
         left_out = f"The output's container cannot hold the {what} of {self._info.path.name}; it is left out."
         self.notices.append(NotKept(left_out))
+
+
+def attach_cover(path: Path, track: Track, output: OutputContainer) -> bool:
+    """Attach the cover of a file to an output whose container has attachments; false where its codec is none of ours.
+
+    Args:
+        path: the file.
+        track: the cover.
+        output: not yet started.
+    """
+    kind = COVER_KINDS.get(track.codec)
+    if kind is None:
+        return False
+    with open_source(path) as container:
+        stream = container.streams[track.index]
+        packet = next(container.demux(stream))
+        output.add_attachment(stream.metadata.get("filename", f"cover.{kind[0]}"), kind[1], bytes(packet))
+    return True
