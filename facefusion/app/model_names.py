@@ -47,6 +47,11 @@ def with_model_names(snapshot: Snapshot, events: EventSink) -> Snapshot:
     return snapshot.with_values(names)
 
 
+def model_choices_of(snapshot: Snapshot) -> dict[str, str]:
+    """For each kind of model that the step may need, the name chosen, or ``auto``."""
+    return {spec.name.removesuffix(SUFFIX): str(snapshot.value(spec)) for spec in _model_options(snapshot)}
+
+
 def _model_options(snapshot: Snapshot) -> list[OptionSpec]:
     """Options that hold a model which the step may need."""
     processors = [find_processor(name).settings for name in snapshot.get(ProcessorsSettings).processors]

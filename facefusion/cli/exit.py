@@ -61,7 +61,7 @@ def conclude(error: BaseException, terminal: Terminal, stop: StopToken) -> int:
 def _explained(error: BaseException) -> BaseException:
     """For a failed import the error that names the missing package or library, where that is the cause."""
     if isinstance(error, ImportError):
-        from facefusion.cli.requirements_check import check_requirements  # noqa: PLC0415 - slow, and seldom needed
+        from facefusion.doctor.requirements import check_requirements  # noqa: PLC0415 - slow, and seldom needed
 
         try:
             check_requirements()

@@ -17,11 +17,14 @@ from facefusion.cli.parser import HelpRequested, Invocation, parse_command, spli
 from facefusion.cli.settings import UisSettings
 from facefusion.cli.signals import stop_on_signals
 from facefusion.cli.streams import Output, claim_standard_descriptors
+from facefusion.config.option import EXECUTION_COMMANDS
 from facefusion.config.schema import Schema
 from facefusion.config.sources import merge
-from facefusion.config.state import StateManager
+from facefusion.config.state import Snapshot, StateManager
 from facefusion.core.errors import SetupError, Stopped
 from facefusion.core.stop import StopToken
+from facefusion.doctor.settings import AutoTuneSettings, DoctorSettings
+from facefusion.observability.events import EventSink
 from facefusion.observability.settings import LogSettings
 from facefusion.observability.sinks import TerminalSink
 from facefusion.observability.terminal import Terminal
@@ -56,8 +59,8 @@ def main(words: Sequence[str] | None = None, application: Application | None = N
 
 def program_schema(application: Application) -> Schema:
     """All options of the program, the command line's own among them."""
-    groups = (*application.settings_groups(), BenchmarkSettings, UisSettings, LogSettings)
-    return Schema.of(groups, application.option_choices())
+    own = (AutoTuneSettings, BenchmarkSettings, DoctorSettings, UisSettings, LogSettings)
+    return Schema.of((*application.settings_groups(), *own), application.option_choices())
 
 
 def _check_working_folder() -> None:
@@ -81,13 +84,23 @@ def _execute(
     set_up(merged.snapshot, terminal)
     for warning in merged.warnings:
         terminal.line(warning, "warn")
+    events = TerminalSink(terminal)
     context = Context(
         application=application,
-        state=StateManager(merged.snapshot),
+        state=StateManager(_tuned(merged.snapshot, invocation.command.name, events)),
         words=invocation.words,
         terminal=terminal,
         write=output.write,
-        events=TerminalSink(terminal),
+        events=events,
         stop=stop,
     )
     return invocation.command.execute(context)
+
+
+def _tuned(snapshot: Snapshot, command: str, events: EventSink) -> Snapshot:
+    """The settings that suit this machine, where that is asked for."""
+    if command not in EXECUTION_COMMANDS or not snapshot.get(AutoTuneSettings).auto_tune:
+        return snapshot
+    from facefusion.doctor.tune import auto_tune  # noqa: PLC0415 - looks at devices, so it needs ONNX Runtime
+
+    return auto_tune(snapshot, events)

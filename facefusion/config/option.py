@@ -130,7 +130,8 @@ EXECUTION_COMMANDS = (*PROCESSING_COMMANDS, *JOB_RUN_COMMANDS)
 """Commands that process media."""
 EVERY_COMMAND = (*PROCESSING_COMMANDS, "force-download", *JOB_COMMANDS, "doctor", "clean", "config", "completion")
 
-_COMMANDS_OF_SCOPE = {Scope.STEP: STEP_COMMANDS, Scope.JOB: EXECUTION_COMMANDS}
+# The doctor is asked about a run in the words of the run.
+_COMMANDS_OF_SCOPE = {Scope.STEP: (*STEP_COMMANDS, "doctor"), Scope.JOB: (*EXECUTION_COMMANDS, "doctor")}
 
 
 @dataclass(frozen=True, slots=True)

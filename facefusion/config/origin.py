@@ -14,6 +14,8 @@ class Source(Enum):
     ENVIRONMENT = "environment"
     COMMAND_LINE = "command line"
     JOB = "job file"
+    AUTO_TUNE = "auto-tune"
+    """Set to suit this machine, since nobody asked for anything else."""
     PROGRAM = "program"
     """Set by the program for a purpose of its own, as the benchmark does."""
 
@@ -39,4 +41,5 @@ class Origin:
 
 DEFAULT = Origin(Source.DEFAULT)
 COMMAND_LINE = Origin(Source.COMMAND_LINE)
+AUTO_TUNE = Origin(Source.AUTO_TUNE)
 PROGRAM = Origin(Source.PROGRAM)

@@ -66,7 +66,7 @@ class PathsSettings:
         None,
         "file to write, or a folder to write a file of the target's name in",
         short="-o",
-        commands=(*TARGET_COMMANDS, CLEAN_COMMAND),
+        commands=(*TARGET_COMMANDS, "doctor", CLEAN_COMMAND),
         metavar="FILE",
     )
     models_path: Path | None = option(

@@ -27,6 +27,11 @@ TRIAL_SIZE = 256
 """Side of the picture that a hardware encoder is opened for on trial; some refuse smaller ones."""
 
 
+def library_version() -> str:
+    """Versions of PyAV and of the FFmpeg within it."""
+    return f"PyAV {av.__version__} with FFmpeg {av.ffmpeg_version_info}"
+
+
 def usable_encoders() -> tuple[str, ...]:
     """The known encoders that this build of FFmpeg has; a hardware one may still lack its hardware."""
     return tuple(name for name in ENCODERS if name in av.codecs_available)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from facefusion.cli import requirements_check
 from facefusion.cli.main import main
 from facefusion.config.settings import PathsSettings, ProcessorsSettings
 from facefusion.core.errors import ContentRefusedError, ModelError, Stopped
+from facefusion.doctor import requirements
 from facefusion.observability.events import Notice
 from tests.cli.fakes import REPORT, FakeApplication
 from tests.config.groups import SampleDetector, SampleExecution
@@ -399,7 +399,7 @@ def test_a_closed_pipe_is_no_failure(folder):
 
 
 def test_a_missing_package_is_named_with_the_command_that_mends_it(call, monkeypatch):
-    monkeypatch.setattr(requirements_check, "REQUIRED_MODULES", ("no_such_package",))
+    monkeypatch.setattr(requirements, "REQUIRED_MODULES", ("no_such_package",))
     application = FakeApplication(failure=ModuleNotFoundError("No module named 'no_such_package'"))
     code, _, err = call("run", *REQUEST, "--log-level", "warn", application=application)
     assert code == 2

@@ -43,11 +43,11 @@ def opencv_version() -> str | None:
         return None
 
 
-def opencv_error(error: ImportError, version: str | None) -> SetupError:
+def opencv_error(error: ImportError | str, version: str | None) -> SetupError:
     """The error to show for a failed import of OpenCV, with the command that mends it.
 
     Args:
-        error: what the import raised.
+        error: what the import raised, or its message.
         version: of opencv-python, so that the build without windows is laid over it in the same version.
     """
     package = f"opencv-python-headless=={version}" if version else "opencv-python-headless"

@@ -1,0 +1,1 @@
+"""What this machine has and lacks for the program, and the settings that suit it."""

@@ -1,0 +1,32 @@
+"""Options of the doctor, and of what it does to a run."""
+
+from __future__ import annotations
+
+from facefusion.config.option import EXECUTION_COMMANDS, Scope, option, settings_group
+
+TEXT = "text"
+JSON = "json"
+
+
+@settings_group(section="execution", commands=EXECUTION_COMMANDS)
+class AutoTuneSettings:
+    """Whether a run chooses its own settings."""
+
+    auto_tune: bool = option(
+        False,
+        "look at this machine first and set what 'doctor' recommends, wherever nothing else is asked for",
+        scope=Scope.JOB,
+    )
+
+
+@settings_group(section="doctor", commands=("doctor",))
+class DoctorSettings:
+    """How the doctor reports."""
+
+    doctor_format: str = option(
+        TEXT,
+        "how to report: lines for people, or one JSON document for programs",
+        choices=(TEXT, JSON),
+        scope=Scope.RUN,
+        in_ini=False,
+    )
