@@ -12,6 +12,8 @@ from facefusion.core.stop import StopToken
 from facefusion.core.storage import refusal
 from facefusion.media.output import move_into_place, part_path
 
+REMEDY = "Then go on with job-retry."
+
 Join = Callable[[Sequence[Path], Path, StopToken], tuple[str, ...]]
 """Makes a video that shows others one after the other, at a path where nothing or an older file lies, and returns what
 the user should know of it.
@@ -43,12 +45,12 @@ def deliver(results: Sequence[Path], output: Path, join: Join, stop: StopToken, 
     """
     if len(results) > 1:
         return join(results, output, stop)
-    part = part_path(output)
+    part = part_path(output, REMEDY)
     try:
         _duplicate(results[0], part, apart=apart)
-        move_into_place(part, output)
+        move_into_place(part, output, REMEDY)
     except OSError as error:
-        raise refusal(error, output, "Choose another --output-path.") from error
+        raise refusal(error, output, REMEDY) from error
     finally:
         # Of two names of one file none goes when one is given the other's place.
         with contextlib.suppress(OSError):

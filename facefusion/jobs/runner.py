@@ -208,8 +208,9 @@ class _Run:
 
     def to_its_end(self) -> Job:
         self._runner.listener.job_started(self._job)
-        self._put_back()
         while True:
+            self._read()
+            self._put_back()
             self._look_for_results()
             self._deliver_what_is_due()
             index = None if self._is_halted else self._next()
@@ -243,12 +244,13 @@ class _Run:
                 self._save(index, status=StepStatus.QUEUED)
 
     def _look_for_results(self) -> None:
-        """Queue complete steps again whose result is needed and gone."""
-        self._read()
+        """Queue complete steps again whose result is needed and gone, unless its folder is gone with it."""
         files = self._files
         for index, step in enumerate(self._job.steps):
             own = files.steps[index].own
-            if step.status is not StepStatus.COMPLETED or own is None or not files.is_needed(index) or own.is_file():
+            if step.status is not StepStatus.COMPLETED or own is None or not files.is_needed(index):
+                continue
+            if own.is_file() or not own.parent.is_dir():
                 continue
             gone = f"its result {own} is gone"
             if index in self._redone:
