@@ -5,10 +5,12 @@ from __future__ import annotations
 import http.client
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import closing
 from pathlib import Path
-from typing import Protocol
+from typing import cast
 
+from facefusion.catalogue.beside import beside
 from facefusion.catalogue.card import Download
 from facefusion.catalogue.source import SourceError, Transfer
 from facefusion.catalogue.verify import sha256_of
@@ -30,12 +32,8 @@ class _PassingError(Exception):
     """This attempt failed; the next may not."""
 
 
-class _Response(Protocol):
-    status: int
-
-    def read(self, amount: int, /) -> bytes: ...
-
-    def getheader(self, name: str, /) -> str | None: ...
+class _RangeRefusedError(_PassingError):
+    """The server has no such part of the file; the next attempt asks for all of it."""
 
 
 def download_file(
@@ -62,7 +60,7 @@ def download_file(
     with Transfer(f"Fetching {source.url.rpartition('/')[2]}", source.bytes, events, stop) as transfer:
         for attempt in range(ATTEMPTS):
             try:
-                _attempt(source, path, transfer)
+                _attempt(source, path, transfer, stop)
             except _PassingError as error:
                 if attempt + 1 == ATTEMPTS:
                     raise SourceError(f"{error} ({ATTEMPTS} attempts)") from error
@@ -72,13 +70,13 @@ def download_file(
     return path
 
 
-def _attempt(source: Download, path: Path, transfer: Transfer) -> None:
+def _attempt(source: Download, path: Path, transfer: Transfer, stop: StopToken) -> None:
     started_at = path.stat().st_size if path.exists() else 0
     if started_at > source.bytes:
         path.unlink()
         started_at = 0
     if started_at < source.bytes:
-        _receive(source, path, started_at, transfer)
+        _receive(source, path, started_at, transfer, stop)
     size = path.stat().st_size
     if size < source.bytes:
         raise _PassingError(f"the connection ended after {size} of {source.bytes} bytes")
@@ -90,39 +88,52 @@ def _attempt(source: Download, path: Path, transfer: Transfer) -> None:
         raise SourceError("the file there is not what it should be (its SHA-256 differs)")
 
 
-def _receive(source: Download, path: Path, start: int, transfer: Transfer) -> None:
+def _receive(source: Download, path: Path, start: int, transfer: Transfer, stop: StopToken) -> None:
+    with closing(beside(_arrivals(source, start), stop)) as arrivals:
+        try:
+            position, _ = next(arrivals)
+        except _RangeRefusedError:
+            path.unlink(missing_ok=True)
+            raise
+        with path.open("ab" if position else "wb") as file:
+            for position, chunk in arrivals:
+                file.write(chunk)
+                transfer.at(position + len(chunk))
+
+
+def _arrivals(source: Download, start: int) -> Generator[tuple[int, bytes], None, None]:
+    """What the server sends: first nothing, at the place that it begins from, then each piece with its place."""
+    with _opened(source, start) as response:
+        continued = response.status == http.client.PARTIAL_CONTENT and (
+            (response.getheader("Content-Range") or "").startswith(f"bytes {start}-")
+        )
+        position = start if continued else 0
+        yield position, b""
+        # One byte more than expected is enough to know that it is another file.
+        while position <= source.bytes and (chunk := _chunk(response)):
+            yield position, chunk
+            position += len(chunk)
+
+
+def _opened(source: Download, start: int) -> http.client.HTTPResponse:
     request = urllib.request.Request(source.url, headers={"User-Agent": "facefusion"})
     if start:
         request.add_header("Range", f"bytes={start}-")
     try:
-        response = urllib.request.urlopen(request, timeout=TIMEOUT)
+        return cast("http.client.HTTPResponse", urllib.request.urlopen(request, timeout=TIMEOUT))
     except urllib.error.HTTPError as error:
         error.close()
+        answer = f"the server answers {error.code} {error.reason}"
         if error.code == _RANGE_REFUSED:
-            path.unlink(missing_ok=True)
-        elif error.code not in _PASSING:
-            raise SourceError(f"the server answers {error.code} {error.reason}") from error
-        raise _PassingError(f"the server answers {error.code} {error.reason}") from error
+            raise _RangeRefusedError(answer) from error
+        if error.code not in _PASSING:
+            raise SourceError(answer) from error
+        raise _PassingError(answer) from error
     except (OSError, http.client.HTTPException) as error:
         raise _broken(error) from error
-    with response:
-        _save(response, path, start, source.bytes, transfer)
 
 
-def _save(response: _Response, path: Path, start: int, limit: int, transfer: Transfer) -> None:
-    continued = response.status == http.client.PARTIAL_CONTENT and (
-        (response.getheader("Content-Range") or "").startswith(f"bytes {start}-")
-    )
-    position = start if continued else 0
-    with path.open("ab" if continued else "wb") as file:
-        # One byte more than expected is enough to know that it is another file.
-        while position <= limit and (chunk := _chunk(response)):
-            file.write(chunk)
-            position += len(chunk)
-            transfer.at(position)
-
-
-def _chunk(response: _Response) -> bytes:
+def _chunk(response: http.client.HTTPResponse) -> bytes:
     # Told apart from errors of the file that is written, which end the download.
     try:
         return response.read(_CHUNK)

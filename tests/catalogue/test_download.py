@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,8 @@ import pytest
 from facefusion.catalogue.card import Download
 from facefusion.catalogue.download import ATTEMPTS, download_file
 from facefusion.catalogue.source import SourceError
+from facefusion.core.errors import Stopped
+from facefusion.core.stop import StopToken
 from facefusion.observability.events import StageFinished, StageProgress, StageStarted
 from tests.catalogue.toys import GRAPH, Ears, Server, sha256
 
@@ -113,3 +117,15 @@ def test_no_server_is_told_after_all_attempts(tmp_path):
 def test_a_folder_that_is_gone_is_not_blamed_on_the_server(tmp_path):
     with Server(GRAPH) as server, pytest.raises(FileNotFoundError):
         fetch(server, tmp_path / "gone")
+
+
+def test_a_server_that_says_nothing_does_not_hold_up_a_stop(tmp_path):
+    stop = StopToken()
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/net.onnx"
+        source = Download(address, sha256(GRAPH), len(GRAPH))
+        threading.Timer(0.2, stop.request, ["Ctrl-C"]).start()
+        with pytest.raises(Stopped, match="Ctrl-C"):
+            download_file(source, tmp_path, Ears(), stop=stop)
+    assert list(tmp_path.iterdir()) == []
