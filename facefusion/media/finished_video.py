@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain, count, pairwise
 from pathlib import Path
 from typing import Self, cast
 
@@ -93,7 +94,7 @@ class FinishedVideo:
         """Look through a file; nothing is decoded but its first frames.
 
         Raises:
-            MediaError: it is no video, or its packets do not tell when they are shown.
+            MediaError: it is no video.
             OutputError: its extension names no container that can be written.
             Stopped: a stop was requested.
         """
@@ -102,7 +103,7 @@ class FinishedVideo:
             raise MediaError(f"{path} is no video", "Name videos only.")
         with open_as_written(path) as source:
             stream = source.streams.video[_number_of(source, info.stream)]
-            packets = [_moment(packet, path) for packet in packets_of(source, (stream,), stop)]
+            packets = [(stamp_of(packet), packet.duration or 0) for packet in packets_of(source, (stream,), stop)]
             codec, header = stream.codec_context.codec.canonical_name, stream.codec_context.extradata or b""
             tracks = tuple(
                 FinishedTrack.of(source.streams[track.index])
@@ -110,18 +111,25 @@ class FinishedVideo:
                 if track.kind in ("audio", "subtitle") and track.codec
             )
             tick = cast("Fraction", stream.time_base)
-        order = sorted(range(len(packets)), key=lambda number: packets[number][0])
-        ranks = [0] * len(packets)
+        step = max(round(1 / info.frame_rate / tick), 1)
+        times = _filled([stamp for stamp, _ in packets], step)
+        order = sorted(range(len(times)), key=times.__getitem__)
+        ranks = [0] * len(times)
         for rank, number in enumerate(order):
             ranks[number] = rank
-        last = packets[order[-1]][1] or max(round(1 / info.frame_rate / tick), 1)
-        stamps = tuple(packets[number][0] for number in order)
+        stamps = tuple(times[number] for number in order)
+        last = packets[order[-1]][1] or step
         return cls(path, info, codec, header, container, tick, stamps, tuple(ranks), last, tracks)
 
     @property
-    def length(self) -> Fraction:
-        """From where the file begins to play to where its last frame is over, in seconds."""
-        return (self.stamps[-1] + self.last_duration) * self.tick - self.info.origin
+    def first(self) -> Fraction:
+        """When the first frame is shown, in seconds."""
+        return self.stamps[0] * self.tick
+
+    @property
+    def over(self) -> Fraction:
+        """When the last frame is over, in seconds."""
+        return (self.stamps[-1] + self.last_duration) * self.tick
 
     @property
     def delay(self) -> int:
@@ -177,14 +185,17 @@ def stamp_of(packet: Packet[Stream]) -> int | None:
     return packet.pts if packet.pts is not None else packet.dts
 
 
-def _moment(packet: Packet[Stream], path: Path) -> tuple[int, int]:
-    """When a packet of the picture is shown, and for how long; 0 where that is not said."""
-    stamp = stamp_of(packet)
-    if stamp is None:
-        raise MediaError(
-            f"{path} does not tell when its frames are shown", "Choose another container, such as .mp4 or .mkv."
-        )
-    return stamp, packet.duration or 0
+def _filled(stamps: Sequence[int | None], step: int) -> list[int]:
+    """Times of all packets: those without one are placed where the others, a step apart, leave room.
+
+    Of the frames that begin in one packet of a program stream, only the first has a time.
+    """
+    known = sorted(stamp for stamp in stamps if stamp is not None)
+    if len(known) == len(stamps):
+        return [stamp for stamp in stamps if stamp is not None]
+    holes = (one + step * place for one, later in pairwise(known) for place in range(1, round((later - one) / step)))
+    room = chain(holes, count(known[-1] + step if known else 0, step))
+    return [next(room) if stamp is None else stamp for stamp in stamps]
 
 
 def _number_of(source: InputContainer, index: int) -> int:

@@ -10,18 +10,21 @@ from pathlib import Path
 import av
 
 from facefusion.core.errors import OutputError
+from facefusion.core.formats import is_moving_image
 from facefusion.core.stop import StopToken
 from facefusion.media.container import container_of
 from facefusion.media.failure import explained
 from facefusion.media.finished_video import FinishedVideo
+from facefusion.media.join_animation import join_animations
 from facefusion.media.joined_file import JoinedFile
 from facefusion.media.likeness import check_pictures
 from facefusion.media.output import move_into_place, part_path
+from facefusion.media.source import check_file
 from facefusion.media.verify import verify_video
 
 
 def join_videos(parts: Sequence[Path], output: Path, stop: StopToken) -> tuple[str, ...]:
-    """Write videos one after the other into one file, by copying their packets.
+    """Write videos one after the other into one file, by copying their packets; animated images by drawing them anew.
 
     Picture, sound tracks, subtitles and chapters are taken along. Each video begins where the picture of the one before
     ends; what would be heard of that after its end is left out. Attachments, covers, tags and the tracks' names are
@@ -45,10 +48,13 @@ def join_videos(parts: Sequence[Path], output: Path, stop: StopToken) -> tuple[s
     """
     if not parts:
         raise OutputError(f"{output} would hold no frame", "Name the videos to join.")
-    muxer = container_of(output).muxer
+    is_copy = len(parts) == 1 and parts[0].suffix.lower() == output.suffix.lower()
+    if is_moving_image(output) and not is_copy:
+        return join_animations(parts, output, stop)
     part = part_path(output)
     try:
-        if len(parts) == 1 and container_of(parts[0]).muxer == muxer:
+        if is_copy:
+            check_file(parts[0])
             _copy(parts[0], part)
             notices: tuple[str, ...] = ()
         else:
@@ -62,9 +68,10 @@ def join_videos(parts: Sequence[Path], output: Path, stop: StopToken) -> tuple[s
 
 
 def _join(parts: Sequence[Path], part: Path, output: Path, stop: StopToken) -> tuple[str, ...]:
+    container = container_of(output)
     videos = [FinishedVideo.read(path, stop) for path in parts]
     check_pictures(videos)
-    if videos[0].container != container_of(output):
+    if videos[0].container.muxer != container.muxer:
         raise OutputError(
             f"{videos[0].path} is no {output.suffix} file, so it cannot be joined to {output}",
             "Give the output and its parts the same extension.",

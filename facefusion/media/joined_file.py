@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from fractions import Fraction
-from itertools import accumulate
 from pathlib import Path
 from typing import cast
 
@@ -27,6 +26,7 @@ from facefusion.media.join_tracks import CueLine, Place, SampleLine, SoundLine, 
 from facefusion.media.likeness import KINDS, matched_tracks
 from facefusion.media.output_format import codec_of
 from facefusion.media.picture_line import PictureLine
+from facefusion.media.sound_line import SLIP
 from facefusion.media.sound_track import copied_stream
 from facefusion.media.source import open_source
 from facefusion.media.span import Span
@@ -184,13 +184,19 @@ class JoinedFile:
 
 def _places(videos: Sequence[FinishedVideo]) -> list[Place]:
     """Where each video goes: to where the picture of the one before is over."""
-    offsets = accumulate((video.length for video in videos[:-1]), initial=Fraction(0))
-    places = []
-    for number, (video, offset) in enumerate(zip(videos, offsets, strict=True)):
-        start, is_last = video.info.origin, number == len(videos) - 1
-        span = Span(start, None if is_last else start + video.length, trimmed=number > 0)
-        places.append(Place(offset, span, video.path.name))
+    places: list[Place] = []
+    offset = Fraction(0)
+    for video in videos:
+        start = _start(video) if places else min(video.info.origin, video.first)
+        end = None if len(places) == len(videos) - 1 else video.over
+        places.append(Place(offset, Span(start, end, trimmed=bool(places)), video.path.name))
+        offset += video.over - start
     return places
+
+
+def _start(video: FinishedVideo) -> Fraction:
+    """When a video begins that follows another: with its first frame, unless sound is heard well before that."""
+    return video.first if video.first - video.info.origin <= SLIP else video.info.origin
 
 
 def _picture_line(videos: Sequence[FinishedVideo], places: Sequence[Place]) -> PictureLine:
@@ -203,7 +209,7 @@ def _picture_line(videos: Sequence[FinishedVideo], places: Sequence[Place]) -> P
         for video, place in zip(videos, places, strict=True)
         for stamp in video.stamps
     ]
-    end = round((places[-1].offset + videos[-1].length) / tick)
+    end = round(places[-1].moved(videos[-1].over) / tick)
     return PictureLine(stamps, end, max(video.delay for video in videos), tick)
 
 
