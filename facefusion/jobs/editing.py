@@ -79,12 +79,12 @@ def removed(job: Job, index: int) -> Job:
 
 
 def _existing(job: Job, index: int) -> int:
-    if index < 0:
-        index = len(job.steps) - 1
-    if 0 <= index < len(job.steps):
-        return index
-    have = f"its steps are 0 to {len(job.steps) - 1}" if job.steps else "it has no steps"
-    raise JobError(f"the job {job.id} has no step {max(index, 0)}: {have}", "Choose another step.")
+    if not job.steps:
+        raise JobError(f"the job {job.id} has no steps", "Add one with job-add-step.")
+    last = len(job.steps) - 1
+    if index > last:
+        raise JobError(f"the job {job.id} has no step {index}: its last is step {last}", "Choose another step.")
+    return index if index >= 0 else last
 
 
 def _new_step(job: Job, args: Mapping[str, object]) -> JobStep:
