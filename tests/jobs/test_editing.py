@@ -131,8 +131,8 @@ edits = st.lists(
 def test_through_all_edits_files_are_distinct_finished_ones_stay_and_chains_hold(words):
     """Each step carries a mark; ``marks`` says whose file each remixed step works on."""
     job = job_of(step("a", StepStatus.QUEUED, mark=0), status=JobStatus.FAILED)
-    marks: dict[int, int] = {}
-    finished: dict[int, str] = {}
+    marks: dict[int, object] = {}
+    finished: dict[object, str] = {}
     for mark, (word, index) in enumerate(words, start=1):
         args = {"output_path": "out/a.mp4", "mark": mark}
         try:
@@ -143,9 +143,9 @@ def test_through_all_edits_files_are_distinct_finished_ones_stay_and_chains_hold
             elif word == "remove":
                 job = removed(job, index)
             elif word == "remix":
-                other = job.steps[index if index >= 0 else -1].args["mark"] if index < len(job.steps) else None
-                job = remixed(job, index, args)
-                marks[mark] = other
+                remix = remixed(job, index, args)
+                marks[mark] = job.steps[max(index, -1)].args["mark"]
+                job = remix
             elif index < len(job.steps):
                 job = job.with_step(index, status=StepStatus.COMPLETED)
                 finished[job.steps[index].args["mark"]] = files(job)[index]

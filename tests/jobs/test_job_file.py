@@ -105,7 +105,12 @@ def test_what_facefusion_adds_to_a_file_of_ours_is_its():
 
 
 def changed(**changes):
-    table = {"version": "1", "date_created": "2026-01-02T00:00:00+00:00", "date_updated": None, "steps": []}
+    table: dict[str, object] = {
+        "version": "1",
+        "date_created": "2026-01-02T00:00:00+00:00",
+        "date_updated": None,
+        "steps": [],
+    }
     return json.dumps(table | changes).encode()
 
 

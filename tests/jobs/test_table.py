@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus
+from facefusion.jobs.table import ago, table
+
+NOW = datetime(2026, 1, 10, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("passed", "words"),
+    [
+        (timedelta(seconds=-5), "just now"),
+        (timedelta(seconds=59), "just now"),
+        (timedelta(minutes=1), "1 minute ago"),
+        (timedelta(minutes=59, seconds=59), "59 minutes ago"),
+        (timedelta(hours=1), "1 hour ago"),
+        (timedelta(hours=23, minutes=59), "23 hours ago"),
+        (timedelta(days=1), "1 day ago"),
+        (timedelta(days=400), "400 days ago"),
+    ],
+)
+def test_times_are_told_from_now_in_the_largest_unit(passed, words):
+    assert ago(NOW - passed, NOW) == words
+
+
+def test_a_job_that_never_changed():
+    assert ago(None, NOW) == "never"
+
+
+def test_one_row_per_job_and_why_it_failed_below():
+    steps = tuple(
+        JobStep(StepStatus.FAILED, {}, fault=f"no face\nin {name}") for name in ("a", "b", "c", "d", "e", "f", "g")
+    )
+    jobs = [
+        Job("a longer name", JobStatus.FAILED, NOW - timedelta(days=2), NOW - timedelta(hours=3), steps[:2]),
+        Job("b", JobStatus.FAILED, NOW, None, (JobStep(StepStatus.COMPLETED, {}), *steps)),
+    ]
+    assert table(jobs, NOW) == (
+        "job            steps  created     updated      status\n"
+        "a longer name  2      2 days ago  3 hours ago  failed\n"
+        "  step 0: no face in a\n"
+        "  step 1: no face in b\n"
+        "b              8      just now    never        failed\n"
+        "  step 1: no face in a\n"
+        "  step 2: no face in b\n"
+        "  step 3: no face in c\n"
+        "  step 4: no face in d\n"
+        "  step 5: no face in e\n"
+        "  and 2 more steps that failed\n"
+    )
