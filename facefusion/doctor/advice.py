@@ -31,7 +31,7 @@ class Kind(Enum):
     RTX = "an RTX card"
     OTHER = "a card of another kind"
     INTEGRATED = "the processor's own graphics"
-    NONE = "no graphics card"
+    NONE = "no graphics card that works"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,8 @@ class Advice:
     height: int | None
     """Lines of a video above which it should be made smaller; none where any size will do."""
     height_reason: str = ""
+    note: str = ""
+    """What to do first, where better advice can be had then."""
 
     def scale(self, lines: int) -> float | None:
         """Value for ``output_video_scale`` where the target has so many lines; none where it stays as it is.
@@ -223,7 +225,16 @@ def _for_processor(facts: Facts) -> Advice:
         height=720 if few else 1080,
         height_reason="the processor does everything, and a frame of 2160p takes it nine times as long to decode and "
         "encode as one of 720p",
+        note=_what_else(facts),
     )
+
+
+def _what_else(facts: Facts) -> str:
+    """Names hardware that is here and that no provider runs on."""
+    names = [gpu.name for gpu in facts.gpus] or [str(unit) for unit in facts.units]
+    if not names:
+        return ""
+    return f"{' and '.join(dict.fromkeys(names))} could do the work: see what stands in its way above, then ask again"
 
 
 def _threads(machine: Machine, *, on_gpu: bool) -> Setting:

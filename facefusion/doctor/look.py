@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import platform
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from facefusion.app.paths import caches_folder
 from facefusion.config.state import Snapshot
@@ -54,24 +53,34 @@ class Look:
         return frozenset(unit.maker for unit in self.units) | ({"NVIDIA"} if self.gpus else frozenset())
 
 
-def look_around(snapshot: Snapshot, providers: tuple[Provider, ...] = PROVIDERS.all, test: Probe = probe) -> Look:
+def look_around(
+    snapshot: Snapshot,
+    providers: tuple[Provider, ...] = PROVIDERS.all,
+    *,
+    runtime: Runtime | None = None,
+    units: Sequence[Unit] | None = None,
+    test: Probe = probe,
+) -> Look:
     """Find the devices and try the providers on them.
 
     Args:
         snapshot: which devices and what precision to try.
         providers: to try.
+        runtime: what ONNX Runtime offers; another one in tests.
+        units: graphics units and accelerators; others in tests.
         test: tries one out.
     """
-    runtime = read_runtime()
+    runtime = runtime or read_runtime()
     gpus, driver_fault = look_for_gpus(visible=os.environ.get("CUDA_VISIBLE_DEVICES"))
     obstacles = {provider.name: _obstacle(provider, snapshot, runtime, test) for provider in providers}
-    look = Look(runtime, gpus, driver_fault, tuple(find_units(platform.system())), obstacles, {})
+    found = tuple(find_units(runtime.system) if units is None else units)
+    look = Look(runtime, gpus, driver_fault, found, obstacles, {})
     missing = {
         provider.name: missing_libraries(provider, runtime)
         for provider in providers
         if obstacles[provider.name] is not None and _has_hardware(provider, look)
     }
-    return Look(runtime, gpus, driver_fault, look.units, obstacles, missing)
+    return replace(look, missing_libraries=missing)
 
 
 def _obstacle(provider: Provider, snapshot: Snapshot, runtime: Runtime, test: Probe) -> Obstacle | None:

@@ -37,11 +37,11 @@ def conclusion(findings: Sequence[Finding]) -> str:
 
 def ini_lines(advice: Advice, schema: Schema) -> list[str]:
     """The advice as lines for the ini file, with the reason of each value above it."""
-    lines: list[str] = []
+    lines = [f"# {advice.note}", ""] if advice.note else []
     for section in schema.sections:
         settings = [one for one in advice.settings if schema[one.option].section == section]
         if settings:
-            lines += [*([""] if lines else []), f"[{section}]"]
+            lines += [*([""] if lines and lines[-1] else []), f"[{section}]"]
         for one in settings:
             lines += [f"# {one.reason}", f"{one.option} = {format_value(schema[one.option], one.value)}".rstrip()]
     spec = schema.get(SCALE)
@@ -82,6 +82,7 @@ def _advice(advice: Advice, schema: Schema) -> dict[str, object]:
             {"section": schema[one.option].section, "option": one.option, "value": one.value, "reason": one.reason}
             for one in advice.settings
         ],
+        "note": advice.note,
         "largest_height": advice.height,
         "largest_height_reason": advice.height_reason,
     }
