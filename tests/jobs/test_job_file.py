@@ -46,7 +46,9 @@ def test_a_job_comes_back_as_it_was_written(job):
 
 
 def test_the_file_is_facefusions_with_additions():
-    step = JobStep(StepStatus.FAILED, {"target_path": "ü.mp4", "trim_frame_start": None}, fault="no face", number=3)
+    step = JobStep(
+        StepStatus.FAILED, {"target_path": "ü.mp4", "angles": [0, 90], "frame": None}, fault="no face", number=3
+    )
     moment = datetime(2026, 1, 2, 3, 4, 5, 600, tzinfo=UTC)
     data = encode(Job("demo", JobStatus.FAILED, moment, None, (step,), moment))
     assert data.decode("ascii") == (
@@ -64,7 +66,9 @@ def test_the_file_is_facefusions_with_additions():
         '            "number": 3,\n'
         '            "args": {\n'
         '                "target_path": "\\u00fc.mp4",\n'
-        '                "trim_frame_start": null\n'
+        '                "angles": [0,\n'
+        "                90],\n"
+        '                "frame": null\n'
         "            }\n"
         "        }\n"
         "    ]\n"
