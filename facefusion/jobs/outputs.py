@@ -14,7 +14,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -52,22 +53,43 @@ class Output:
 
 
 class Outputs:
-    """The files of a job as it stands, seen from the working folder: relative paths are meant from there."""
+    """The files of a job as it stands, seen from the working folder: relative paths are meant from there.
+
+    Looking at the paths of a batch takes a while, so what depends on the settings alone is worked out once: :meth:`of`
+    gives the same for the job as it stands later.
+    """
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self.steps = _connected(job, _named(job))
+        self._layout = _Layout(job)
+
+    def of(self, job: Job) -> Outputs:
+        """The files of a job, which as a rule is this one a moment later."""
+        if job is self._job:
+            return self
+        if job.id != self._job.id or not _same_files(job.steps, self._job.steps):
+            return Outputs(job)
+        later = copy(self)
+        later._job = job
+        return later
+
+    @property
+    def steps(self) -> tuple[StepFiles, ...]:
         """What each step reads and writes, by its index."""
-        self.outputs = _outputs(self.steps)
+        return self._layout.steps
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
         """What is wanted in the end, in the order of the first step of each."""
+        return self._layout.outputs
 
     def output_of(self, index: int) -> Output | None:
         """The output that a step names; none where it names none."""
-        return next((output for output in self.outputs if index in output.steps), None)
+        return self._layout.output_of.get(index)
 
     def followers(self, index: int) -> tuple[int, ...]:
         """The steps that work on the result of a step."""
-        return tuple(files.index for files in self.steps if files.source == index)
+        return tuple(self._layout.followers.get(index, ()))
 
     def is_alone(self, index: int) -> bool:
         """Whether a step makes its output by itself, and no other step works on its result."""
@@ -83,10 +105,7 @@ class Outputs:
         files, steps = self.steps[index], self._job.steps
         if files.source is not None:
             return (files.source,) if steps[files.source].status is not StepStatus.COMPLETED else ()
-        if files.target is None:
-            return ()
-        target = identity(files.target)
-        makers = next((output.steps for output in self.outputs if identity(output.path) == target), ())
+        makers = self._layout.makers_of_target.get(index, ())
         if not any(maker < index for maker in makers):
             return ()
         return tuple(maker for maker in makers if maker != index and not _is_delivered(steps[maker]))
@@ -96,7 +115,8 @@ class Outputs:
         steps = self._job.steps
         if any(steps[follower].status is not StepStatus.COMPLETED for follower in self.followers(index)):
             return True
-        return any(index in output.parts and not self.is_made(output) for output in self.outputs)
+        output = self.output_of(index)
+        return output is not None and index in output.parts and not self.is_made(output)
 
     def is_made(self, output: Output) -> bool:
         """Whether an output was made of the results of all its steps."""
@@ -108,6 +128,24 @@ class Outputs:
         return all(step.status is StepStatus.COMPLETED for step in steps) and not self.is_made(output)
 
 
+class _Layout:
+    """What the settings of a job's steps say of its files, whatever was done of it."""
+
+    def __init__(self, job: Job) -> None:
+        self.steps = _connected(job)
+        self.outputs = _outputs(self.steps)
+        self.output_of = {index: output for output in self.outputs for index in output.steps}
+        self.followers: dict[int, list[int]] = {}
+        self.makers_of_target: dict[int, tuple[int, ...]] = {}
+        """For each step whose target is an output, the steps that name that."""
+        makers = {identity(output.path): output.steps for output in self.outputs}
+        for files in self.steps:
+            if files.source is not None:
+                self.followers.setdefault(files.source, []).append(files.index)
+            elif files.target is not None and (found := makers.get(identity(files.target))):
+                self.makers_of_target[files.index] = found
+
+
 def identity(path: Path) -> str:
     """What two paths of one file have in common."""
     return os.path.normcase(os.path.realpath(path))
@@ -117,12 +155,14 @@ def _is_delivered(step: JobStep) -> bool:
     return step.status is StepStatus.COMPLETED and step.delivered
 
 
-def _named(job: Job) -> list[StepFiles]:
-    """The files of each step, by themselves."""
-    return [_files(job, index, step.args) for index, step in enumerate(job.steps)]
+def _same_files(steps: Sequence[JobStep], others: Sequence[JobStep]) -> bool:
+    return len(steps) == len(others) and all(
+        step.number == other.number and step.args == other.args for step, other in zip(steps, others, strict=True)
+    )
 
 
 def _files(job: Job, index: int, args: Mapping[str, object]) -> StepFiles:
+    """The files of a step by itself."""
     target, output = _path(args, "target_path"), _path(args, "output_path")
     if output is not None and output.is_dir():
         output = None if target is None else output / target.name
@@ -130,36 +170,42 @@ def _files(job: Job, index: int, args: Mapping[str, object]) -> StepFiles:
     return StepFiles(index, target, output, own)
 
 
-def _connected(job: Job, named: list[StepFiles]) -> tuple[StepFiles, ...]:
+def _connected(job: Job) -> tuple[StepFiles, ...]:
     """The files of the steps, with what they have of each other."""
-    found: list[StepFiles] = []
-    for files in named:
-        others = [*found, *named[len(found) + 1 :]]
-        source = next((other for other in others if _is_own(files.target, other, job.id)), None)
-        if source is None:
-            found.append(files)
+    found = [_files(job, index, step.args) for index, step in enumerate(job.steps)]
+    owners = {identity(files.own): files.index for files in reversed(found) if files.own is not None}
+    for index, files in enumerate(found):
+        number = None if files.target is None else owners.get(identity(files.target))
+        if number is None:
+            number = _hashed_source(files.target, found, job.id)
+        if number is None or number == index:
             continue
-        output, own = files.output, files.own
-        place = _path(job.steps[files.index].args, "output_path")
+        source, output, own = found[number], files.output, files.own
+        place = _path(job.steps[index].args, "output_path")
         if place is not None and place.is_dir() and source.output is not None:
             # In a folder a chain ends under the name of what it began with.
             output = place / source.output.name
-            own = job.step_file_beside(output, files.index)
-        found.append(replace(files, output=output, own=own, source=source.index))
+            own = job.step_file_beside(output, index)
+            owners.setdefault(identity(own), index)
+        found[index] = replace(files, output=output, own=own, source=number)
     return tuple(found)
 
 
-def _is_own(target: Path | None, files: StepFiles, job_id: str) -> bool:
-    """Whether a target is the own file of a step."""
-    if target is None or files.own is None or files.output is None:
-        return False
-    if identity(target) == identity(files.own):
-        return True
-    # FaceFusion named the file after the id as it was typed, and the job after the hash of that.
-    name = re.fullmatch(rf"{re.escape(files.output.stem)}-(.+)-{files.index}", target.stem)
-    if name is None or not HASHED_ID.fullmatch(job_id) or identity(target.parent) != identity(files.own.parent):
-        return False
-    return hashlib.sha1(os.fsencode(name[1]), usedforsecurity=False).hexdigest() == job_id
+def _hashed_source(target: Path | None, steps: Sequence[StepFiles], job_id: str) -> int | None:
+    """The step whose own file a target is, named after an id of which the job's is the hash; none where it is no such.
+
+    FaceFusion named the file after the id as it was typed.
+    """
+    name = None if target is None or not HASHED_ID.fullmatch(job_id) else re.fullmatch(r".+-([0-9]{1,9})", target.stem)
+    if target is None or name is None or int(name[1]) >= len(steps):
+        return None
+    files = steps[int(name[1])]
+    if files.own is None or files.output is None or identity(target.parent) != identity(files.own.parent):
+        return None
+    typed = re.fullmatch(rf"{re.escape(files.output.stem)}-(.+)-{files.index}", target.stem)
+    if typed is None or hashlib.sha1(os.fsencode(typed[1]), usedforsecurity=False).hexdigest() != job_id:
+        return None
+    return files.index
 
 
 def _outputs(steps: tuple[StepFiles, ...]) -> tuple[Output, ...]:

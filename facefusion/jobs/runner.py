@@ -199,6 +199,7 @@ class _Run:
     def __init__(self, runner: JobRunner, job: Job) -> None:
         self._runner = runner
         self._job = job
+        self._outputs = Outputs(job)
         self._made: set[int] = set()
         """Steps of the outputs made in this run."""
         self._redone: set[int] = set()
@@ -221,7 +222,8 @@ class _Run:
 
     @property
     def _files(self) -> Outputs:
-        return Outputs(self._job)
+        self._outputs = self._outputs.of(self._job)
+        return self._outputs
 
     @property
     def _is_halted(self) -> bool:
