@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 from facefusion.core.errors import SetupError
 
-REQUIRED_MODULES = ("av", "cv2", "filelock", "numpy", "onnx", "onnxruntime", "PIL", "psutil", "tqdm")
+REQUIRED_MODULES = ("av", "cv2", "filelock", "numpy", "onnx", "onnxruntime", "PIL", "psutil", "shtab", "tqdm")
 
 _MISSING_LIBRARY = re.compile(r"(lib[\w.+-]+\.so[\w.]*): cannot open shared object file")
 
