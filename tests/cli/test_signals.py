@@ -1,0 +1,135 @@
+"""Ctrl-C and requests to end, from the program's first line on."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from facefusion.cli.signals import stop_on_signals
+from facefusion.core.errors import Stopped
+from facefusion.core.stop import StopToken
+from facefusion.observability.terminal import Terminal
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+ROOT = Path(__file__).parents[2]
+WHILE_LOADING = """
+import runpy, signal, sys
+
+class Loading:
+    def find_spec(self, name, path=None, target=None):
+        if name == "facefusion.cli.main":
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Loading())
+sys.argv = ["facefusion.py", "--version"]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+WHILE_WORKING = """
+import os, signal, sys
+from facefusion.cli.main import main
+from tests.cli.fakes import FakeApplication
+application = FakeApplication()
+
+def interrupted(events, stop):
+    for number in sys.argv[2].split(","):
+        os.kill(os.getpid(), int(number))
+    stop.check()
+
+application.before_report = interrupted
+raise SystemExit(main(["run", "-t", sys.argv[1], "-o", "result.mp4", *sys.argv[3:]], application))
+"""
+
+
+def python(code, *words, cwd=ROOT):
+    call = [sys.executable, "-c", code, *map(str, words)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(call, cwd=cwd, env=environment, text=True, capture_output=True, check=False)
+
+
+@pytest.fixture
+def interrupt(tmp_path):
+    (tmp_path / "target.mp4").write_bytes(b"x")
+
+    def run(*numbers, options=()):
+        return python(WHILE_WORKING, "target.mp4", ",".join(str(int(one)) for one in numbers), *options, cwd=tmp_path)
+
+    return run
+
+
+def test_an_interrupt_while_the_program_is_loaded_ends_it_without_a_word():
+    done = python(WHILE_LOADING)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (signal.SIGINT, "Ctrl-C"),
+        (signal.SIGTERM, "a request to end (SIGTERM)"),
+        (signal.SIGHUP, "the end of its terminal (SIGHUP)"),
+    ],
+)
+def test_the_first_signal_stops_the_work(interrupt, tmp_path, number, reason):
+    done = interrupt(number, options=("--log-level", "error"))
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr == f"Stopping; once more to end at once.\nStopped by {reason}; no output was written.\n"
+    assert not (tmp_path / "result.mp4").exists()
+
+
+def test_the_second_signal_ends_the_process(interrupt):
+    done = interrupt(signal.SIGINT, signal.SIGTERM)
+    assert done.returncode == -signal.SIGTERM
+    assert done.stderr.endswith("Stopping; once more to end at once.\n")
+
+
+def test_in_json_a_stop_is_said_in_objects(interrupt):
+    done = interrupt(signal.SIGINT, options=("--log-format", "json", "--log-level", "error"))
+    said = [json.loads(line) for line in done.stderr.splitlines()]
+    assert [one["message"] for one in said] == [
+        "Stopping; once more to end at once.",
+        "Stopped by Ctrl-C; no output was written.",
+    ]
+    assert said[1] | {"event": "stopped", "kind": "Stopped", "exit_code": 4} == said[1]
+
+
+def test_handlers_are_as_before_afterwards():
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    stop = StopToken()
+    with stop_on_signals(stop, Terminal(io.StringIO())), pytest.raises(Stopped, match="SIGTERM"):
+        signal.raise_signal(signal.SIGTERM)
+        stop.check()
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_a_signal_that_is_ignored_stays_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    stop = StopToken()
+    try:
+        with stop_on_signals(stop, Terminal(io.StringIO())):
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert not stop.requested
+
+
+def test_another_thread_than_the_main_one_sets_no_handlers():
+    before = signal.getsignal(signal.SIGINT)
+    within = []
+
+    def work():
+        with stop_on_signals(StopToken(), Terminal(io.StringIO())):
+            within.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert within == [before]
