@@ -13,6 +13,7 @@ from pathlib import Path
 
 from facefusion.core.errors import JobError, UsageError
 from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus
+from facefusion.jobs.outputs import Outputs, identity
 
 PATH_KEYS = ("target_path", "source_paths")
 
@@ -35,10 +36,10 @@ def remixed(job: Job, index: int, args: Mapping[str, object]) -> Job:
         UsageError: the output of that step names no file.
     """
     index = _existing(job, index)
-    target = job.step_file(index)
+    target, output = Outputs(job).steps[index].own, job.steps[index].output_path
     if target is None:
         raise UsageError(
-            f"step {index} of the job {job.id} has the output {job.steps[index].output_path}, which names no file",
+            f"step {index} of the job {job.id} cannot be remixed: its output {output} names no file",
             "Give that step an output with an extension.",
         )
     rest = {key: value for key, value in args.items() if key != "target_path"}
@@ -63,9 +64,9 @@ def removed(job: Job, index: int) -> Job:
             submitted.
     """
     index = _existing(job, index)
-    file = job.step_file(index)
+    file = Outputs(job).steps[index].own
     for other, step in enumerate(job.steps):
-        if file is not None and other != index and file in _paths(step):
+        if file is not None and other != index and identity(file) in _files_read(step):
             raise JobError(
                 f"step {index} of the job {job.id} cannot be removed: step {other} works on its result",
                 f"Remove step {other} first.",
@@ -94,7 +95,8 @@ def _new_step(job: Job, args: Mapping[str, object]) -> JobStep:
 def _rebuilt(job: Job, order: Sequence[int | JobStep]) -> Job:
     """The job with other steps; those that it has are named by their index.
 
-    A finished step keeps its number; any other has its index, or the next number that nobody has.
+    A finished step keeps its number; any other has its index, or the next number that nobody has. Steps that read the
+    file of a step whose number changes read it under its new name.
     """
     entries = [(job.steps[entry], job.number(entry)) if isinstance(entry, int) else (entry, None) for entry in order]
     taken = {number for step, number in entries if step.status is StepStatus.COMPLETED}
@@ -106,34 +108,37 @@ def _rebuilt(job: Job, order: Sequence[int | JobStep]) -> Job:
             taken.add(number)
         steps.append(replace(step, number=None if number == index else number))
     rebuilt = replace(job, steps=tuple(steps))
-    moved = {
-        file: new
+    renamed = [
+        (entry, index)
         for index, entry in enumerate(order)
-        if isinstance(entry, int) and (file := job.step_file(entry)) and (new := rebuilt.step_file(index)) != file
+        if isinstance(entry, int) and job.number(entry) != rebuilt.number(index)
+    ]
+    if not renamed:
+        return rebuilt
+    files = Outputs(job).steps
+    moved = {
+        identity(own): str(rebuilt.step_file_beside(output, index))
+        for entry, index in renamed
+        if (own := files[entry].own) is not None and (output := files[entry].output) is not None
     }
-    return replace(rebuilt, steps=tuple(_pointed(step, moved) for step in rebuilt.steps)) if moved else rebuilt
+    return replace(rebuilt, steps=tuple(_pointed(step, moved) for step in rebuilt.steps))
 
 
-def _paths(step: JobStep) -> set[Path]:
-    """Files that the step reads."""
+def _files_read(step: JobStep) -> set[str]:
     values = (step.args.get(key) for key in PATH_KEYS)
-    return {
-        Path(path)
-        for value in values
-        for path in (value if isinstance(value, list) else [value])
-        if isinstance(path, str)
-    }
+    paths = (path for value in values for path in (value if isinstance(value, list) else [value]))
+    return {identity(Path(path)) for path in paths if isinstance(path, str)}
 
 
-def _pointed(step: JobStep, moved: Mapping[Path, Path | None]) -> JobStep:
+def _pointed(step: JobStep, moved: Mapping[str, str]) -> JobStep:
     """The step with the files that it reads under their new names."""
-    if _paths(step).isdisjoint(moved):
+    if _files_read(step).isdisjoint(moved):
         return step
 
     def renamed(value: object) -> object:
         if isinstance(value, list):
             return [renamed(one) for one in value]
-        return str(moved[Path(value)]) if isinstance(value, str) and Path(value) in moved else value
+        return moved.get(identity(Path(value)), value) if isinstance(value, str) else value
 
     args = {key: renamed(value) if key in PATH_KEYS else value for key, value in step.args.items()}
     return replace(step, args=args)

@@ -65,10 +65,21 @@ def test_a_remix_works_on_the_file_of_another_step_and_says_so_last(index, targe
 
 def test_nothing_can_be_remixed_that_has_no_file():
     with pytest.raises(UsageError) as caught:
-        remixed(job_of(JobStep(StepStatus.DRAFTED, {"output_path": None})), 0, {})
+        remixed(job_of(JobStep(StepStatus.DRAFTED, {"output_path": "out"})), 0, {})
     assert str(caught.value) == (
-        "step 0 of the job demo has the output None, which names no file. Give that step an output with an extension."
+        "step 0 of the job demo cannot be remixed: its output out names no file. Give that step an output with an "
+        "extension."
     )
+
+
+def test_a_chain_into_a_folder_keeps_the_name_that_it_began_with(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("out").mkdir()
+    first = JobStep(StepStatus.DRAFTED, {"target_path": "in/t.MP4", "output_path": "out"})
+    job = remixed(remixed(job_of(first), 0, {"output_path": "out"}), 1, {"output_path": "out"})
+    assert [one.args["target_path"] for one in job.steps] == ["in/t.MP4", "out/t-demo-0.mp4", "out/t-demo-1.mp4"]
+    job = inserted(job, 0, {"target_path": "in/t.MP4", "output_path": "out"})
+    assert [one.args["target_path"] for one in job.steps[1:]] == ["in/t.MP4", "out/t-demo-1.mp4", "out/t-demo-2.mp4"]
 
 
 @pytest.mark.parametrize(
