@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,9 @@ from facefusion.config.state import Snapshot
 if TYPE_CHECKING:
     from facefusion.doctor.advice import Advice
     from facefusion.doctor.look import Look
+
+NEEDED_TO_LOOK = ("numpy", "onnx", "onnxruntime", "psutil")
+"""Modules without which nothing can be said of what graphs run on."""
 
 
 class Examination:
@@ -21,14 +25,22 @@ class Examination:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
+        self.broken: set[str] = set()
+        """Modules that cannot be imported; whoever imports one all the same may end the process."""
+
+    def lacking(self, modules: Iterable[str]) -> str:
+        """Which of these modules cannot be imported, in words; empty where all can."""
+        return " and ".join(name for name in modules if name in self.broken)
 
     @cached_property
     def look(self) -> Look:
         """What graphs could run on. The first look takes seconds, since devices are woken and tried.
 
         Raises:
-            ImportError: ONNX Runtime cannot be imported.
+            ImportError: a module that is needed for it cannot be imported.
         """
+        if lacking := self.lacking(NEEDED_TO_LOOK):
+            raise ImportError(f"{lacking} cannot be imported")
         from facefusion.doctor.look import look_around  # noqa: PLC0415 - the rest works without ONNX Runtime
 
         return look_around(self.snapshot)
@@ -38,7 +50,7 @@ class Examination:
         """The settings that suit this machine.
 
         Raises:
-            ImportError: a package that is needed to look at it cannot be imported.
+            ImportError: a module that is needed to look at it cannot be imported.
         """
         from facefusion.doctor.advice import advise  # noqa: PLC0415 - as above
 

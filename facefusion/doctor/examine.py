@@ -7,27 +7,29 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from facefusion.core.errors import FaceFusionError
-from facefusion.doctor.examination import Examination
-from facefusion.doctor.finding import Finding, fault
+from facefusion.doctor.examination import NEEDED_TO_LOOK, Examination
+from facefusion.doctor.finding import Finding, fault, note
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the examination; its code is imported when it is its turn, and that may be what fails."""
+    """A part of the examination; its code is imported when it is its turn."""
 
     topic: str
     module: str
     """Module with a function ``findings(examination) -> Iterator[Finding]``."""
+    needs: tuple[str, ...] = ()
+    """Modules that it works with, one by one or through others."""
 
 
 PARTS: tuple[Part, ...] = (
     Part("package", "facefusion.doctor.packages"),
-    Part("machine", "facefusion.doctor.machine"),
-    Part("device", "facefusion.doctor.devices"),
-    Part("provider", "facefusion.doctor.providers"),
-    Part("encoder", "facefusion.doctor.encoders"),
-    Part("model", "facefusion.doctor.models"),
-    Part("folder", "facefusion.doctor.folders"),
+    Part("machine", "facefusion.doctor.machine", needs=("psutil",)),
+    Part("device", "facefusion.doctor.devices", needs=NEEDED_TO_LOOK),
+    Part("provider", "facefusion.doctor.providers", needs=NEEDED_TO_LOOK),
+    Part("encoder", "facefusion.doctor.encoders", needs=("av", "cv2", "numpy")),
+    Part("model", "facefusion.doctor.models", needs=("filelock", "psutil")),
+    Part("folder", "facefusion.doctor.folders", needs=("filelock", "psutil")),
 )
 
 
@@ -39,12 +41,14 @@ def examine(examination: Examination, parts: Sequence[Part] = PARTS) -> Iterator
         parts: to look at, in order.
     """
     for part in parts:
+        lacking = examination.lacking(part.needs)
+        if lacking:
+            yield note(part.topic, f"not looked at, since {lacking} cannot be imported")
+            continue
         try:
             yield from import_module(part.module).findings(examination)
         except FaceFusionError as error:
             yield Finding.of_error(part.topic, error)
-        except ImportError as error:
-            yield fault(part.topic, f"cannot be looked at: {error}", "Mend the packages first.")
         except Exception as error:  # noqa: BLE001 - an examination finds faults, and goes on
             text = f"cannot be looked at: {type(error).__name__}: {error}"
             yield fault(part.topic, text, "--log-level debug shows more.")

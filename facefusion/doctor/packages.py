@@ -58,11 +58,12 @@ class Environment:
         return tuple(sorted({normal(name) for name in self.owners.get(module, ())}))
 
 
-def findings(_: Examination) -> Iterator[Finding]:
+def findings(examination: Examination) -> Iterator[Finding]:
     """Look at Python, at the versions of packages, and import those that nothing works without."""
     yield python_finding(sys.version_info[:2])
     environment = Environment.read()
     faults = try_imports(REQUIRED_MODULES)
+    examination.broken.update(name for name, wrong in faults.items() if wrong)
     yield from import_findings(faults)
     yield from version_findings(required_lines(), environment, frozenset(name for name in faults if not faults[name]))
     yield from shadow_findings(environment)

@@ -58,7 +58,7 @@ def apply_advice(snapshot: Snapshot, advice: Advice, lines: int | None) -> Tuned
     """
     settings = [*advice.settings]
     scale = None if lines is None else advice.scale(lines)
-    if scale is not None:
+    if scale is not None and snapshot.schema.get(SCALE) is not None:
         settings.append(Setting(SCALE, scale, advice.height_reason))
     schema = snapshot.schema
     free = {one.option: one.value for one in settings if not snapshot.origin(one.option).given}

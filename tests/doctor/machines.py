@@ -49,9 +49,16 @@ def report(*cards: tuple[str, int, int], driver: str = "580.65.06", cuda: str = 
 NVIDIA = ("cuda", "tensorrt", "cpu")
 
 
-def facts(*cards: tuple[str, int, int], usable: tuple[str, ...] = NVIDIA, **about: object) -> Facts:
-    units = about.pop("units", tuple(Unit("NVIDIA") for _ in cards))
-    return Facts(machine(**about), parse_report(report(*cards)), units, usable)
+def facts(
+    *cards: tuple[str, int, int],
+    usable: tuple[str, ...] = NVIDIA,
+    units: tuple[Unit, ...] | None = None,
+    cores: float = 16,
+    memory: int = 64,
+) -> Facts:
+    """What advice depends on; ``memory`` in GiB."""
+    every = tuple(Unit("NVIDIA") for _ in cards) if units is None else units
+    return Facts(machine(cores, memory), parse_report(report(*cards)), every, usable)
 
 
 def look(

@@ -20,9 +20,10 @@ from tests.inference.fakes import GPU_RUNTIME, execution
 
 CARD = ("NVIDIA GeForce RTX 4090", 24564, 23000)
 NVIDIA = Unit("NVIDIA")
+DEVICE = Device(0)
 
 
-def plans(*names, devices=(Device(0),)):
+def plans(*names, devices=(DEVICE,)):
     return lambda snapshot, seen: execution(*names, devices=devices)
 
 

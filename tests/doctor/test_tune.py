@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import pytest
+
+from facefusion.cli.main import main
+from facefusion.config.origin import AUTO_TUNE, COMMAND_LINE, DEFAULT
+from facefusion.core.errors import MediaError
+from facefusion.core.formats import MediaKind
+from facefusion.doctor import tune
+from facefusion.doctor.advice import advise
+from facefusion.doctor.tune import apply_advice, auto_tune, target_lines
+from facefusion.inference.providers.base import Obstacle
+from facefusion.observability.events import Notice
+from tests.doctor.machines import facts, look, settings
+from tests.inference.fakes import Heard
+
+CARD = ("NVIDIA H200", 143771, 143000)
+
+
+def value(snapshot, name):
+    return snapshot.value(snapshot.schema[name])
+
+
+def test_what_nobody_chose_is_set_and_its_origin_says_by_whom():
+    tuned = apply_advice(settings(), advise(facts(CARD, cores=8)), None)
+    assert value(tuned.snapshot, "execution_providers") == ("tensorrt", "cuda", "cpu")
+    assert value(tuned.snapshot, "execution_thread_count") == 16
+    assert tuned.snapshot.origin("execution_providers") == AUTO_TUNE
+    assert str(AUTO_TUNE) == "from auto-tune"
+    assert tuned.sentence == (
+        "--auto-tune found a datacentre card (NVIDIA H200) and set: execution_providers = tensorrt cuda cpu, "
+        "execution_device_ids = 0, execution_thread_count = 16, inference_precision = half, video_memory_strategy = "
+        "aggressive."
+    )
+
+
+def test_what_the_user_chose_stays_also_where_it_is_the_default():
+    given = settings(video_memory_strategy="balanced", execution_thread_count=3)
+    tuned = apply_advice(given, advise(facts(CARD)), None)
+    assert value(tuned.snapshot, "video_memory_strategy") == "balanced"
+    assert value(tuned.snapshot, "execution_thread_count") == 3
+    assert tuned.snapshot.origin("video_memory_strategy") == COMMAND_LINE
+    assert "execution_thread_count" not in tuned.sentence
+    assert value(tuned.snapshot, "inference_precision") == "half"
+
+
+def test_where_everything_is_chosen_nothing_is_set():
+    given = settings(
+        execution_providers=("cpu",),
+        execution_thread_count=1,
+        inference_precision="full",
+        video_memory_strategy="conservative",
+    )
+    tuned = apply_advice(given, advise(facts(usable=("cpu",), cores=2)), None)
+    assert tuned.sentence == (
+        "--auto-tune found no graphics card that works and set: nothing, since all of it is asked for otherwise."
+    )
+
+
+def test_a_large_video_is_made_smaller_where_the_processor_does_everything():
+    advice = advise(facts(usable=("cpu",), cores=2))
+    tuned = apply_advice(settings(), advice, 1080)
+    assert value(tuned.snapshot, "output_video_scale") == 0.6667
+    assert tuned.sentence.endswith(", output_video_scale = 0.6667.")
+    assert apply_advice(settings(), advice, 720).snapshot.origin("output_video_scale") == DEFAULT
+    assert value(apply_advice(settings(output_video_scale=2.0), advice, 1080).snapshot, "output_video_scale") == 2.0
+
+
+def test_providers_that_are_asked_for_are_the_only_ones_tried(monkeypatch):
+    tried = []
+
+    def look_around(snapshot, providers):
+        tried.append([provider.name for provider in providers])
+        return look(works=("cpu",), obstacles={"cuda": Obstacle("no NVIDIA card was found")})
+
+    monkeypatch.setattr(tune, "look_around", look_around)
+    heard = Heard()
+    tuned = auto_tune(settings(execution_providers=("cuda", "cpu")), heard)
+    assert tried == [["cuda", "cpu"]]
+    assert value(tuned, "execution_providers") == ("cuda", "cpu")
+    said = "execution provider cuda does not work here: no NVIDIA card was found"
+    assert Notice(said, warning=True) in heard.events
+
+
+def test_a_card_that_is_here_and_does_not_work_is_said(monkeypatch):
+    broken = {"cuda": Obstacle("the driver is too old", unexpected=True)}
+    monkeypatch.setattr(tune, "look_around", lambda snapshot, providers: look(CARD, obstacles=broken))
+    heard = Heard()
+    tuned = auto_tune(settings(), heard)
+    first, last = heard.events
+    assert isinstance(last, Notice)
+    assert first == Notice("execution provider cuda does not work here: the driver is too old", warning=True)
+    assert last.message.startswith("--auto-tune found no graphics card that works and set: execution_providers = cpu,")
+    assert value(tuned, "execution_providers") == ("cpu",)
+
+
+class Info:
+    def __init__(self, kind, size):
+        self.kind = kind
+        self.size = size
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "lines"),
+    [(MediaKind.VIDEO, (1920, 1080), 1080), (MediaKind.VIDEO, (1080, 1920), 1080), (MediaKind.IMAGE, (800, 600), None)],
+)
+def test_the_lines_of_a_target_are_its_shorter_side(kind, size, lines, tmp_path, monkeypatch):
+    monkeypatch.setattr(tune, "probe", lambda path: Info(kind, size))
+    assert target_lines(settings(target_path=tmp_path / "target")) == lines
+
+
+def test_a_target_that_cannot_be_read_is_left_to_the_run(tmp_path, monkeypatch):
+    def refuse(path):
+        raise MediaError("it is damaged", "Mend it.")
+
+    monkeypatch.setattr(tune, "probe", refuse)
+    assert target_lines(settings(target_path=tmp_path / "target")) is None
+    assert target_lines(settings()) is None
+
+
+@pytest.mark.parametrize(("words", "tuned"), [(["run", "--auto-tune"], 1), (["run"], 0), (["config"], 0)])
+def test_only_commands_that_process_are_tuned_and_only_where_it_is_asked_for(words, tuned, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "facefusion.ini").write_text("[execution]\nauto_tune = " + ("true\n" if words == ["config"] else "\n"))
+    calls = []
+
+    def counted(snapshot, events):
+        calls.append(snapshot)
+        return snapshot
+
+    monkeypatch.setattr(tune, "auto_tune", counted)
+    main(words)
+    assert len(calls) == tuned
