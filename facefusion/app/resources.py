@@ -24,6 +24,7 @@ from facefusion.memory.machine import read_machine
 from facefusion.memory.meter import MemoryMeter
 from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import EventSink, Notice
+from facefusion.pipeline.frames import FrameWork
 from facefusion.pipeline.plan import automatic_grain
 from facefusion.pipeline.window import WindowPlan
 
@@ -75,12 +76,12 @@ class Resources:
         """Threads for the decoder; the encoder's are part of the result and so not the machine's to say."""
         return max(1, math.ceil(self._machine.cores))
 
-    def plan_window(self, processors: Sequence[str], output_size: Size, models: Models) -> WindowPlan:
+    def plan_window(self, processors: Sequence[str], work: FrameWork, models: Models) -> WindowPlan:
         """Workers and frames that fit into the memory limit.
 
         Args:
             processors: names, in order.
-            output_size: of the result's frames.
+            work: on a frame; says of which size the result's are.
             models: of the step.
 
         Raises:
@@ -88,19 +89,21 @@ class Resources:
         """
         on_gpu = self.execution.on_gpu
         workers = self._settings.execution_thread_count or automatic_workers(self._machine, on_gpu=on_gpu)
-        plan = self._budget.plan(self._need(output_size, models), workers if self._is_video else 1)
+        plan = self._budget.plan(self._need(work, models), workers if self._is_video else 1)
         grain = self._settings.execution_queue_count or automatic_grain(processors, self._info.size, on_gpu=on_gpu)
         return WindowPlan(window=plan.window, workers=plan.workers, grain=grain)
 
-    def _need(self, output_size: Size, models: Models) -> MemoryNeed:
+    def _need(self, work: FrameWork, models: Models) -> MemoryNeed:
+        output_size, between = work.output_size(self._info.size), work.processed_size(self._info.size)
         frame = frame_bytes(self._info, self._info.size)
         result = 0 if output_size == self._info.size else frame_bytes(self._info, output_size)
+        passing = 0 if between in (self._info.size, output_size) else frame_bytes(self._info, between)
         written = 0
         if self._is_video and self._frame_format is not None:
             written = FRAME_FORMATS[self._frame_format].working_bytes(output_size, self._info.bit_depth)
         return MemoryNeed(
             frame=COPIES_PER_FRAME * frame + result,
-            worker=(WORKER_MEGABYTES + models.worker_megabytes()) * MEGABYTE + written,
+            worker=(WORKER_MEGABYTES + models.worker_megabytes()) * MEGABYTE + passing + written,
             models=sum(session_bytes(size) for size in models.file_bytes()),
             media=held_frames(self._encoder) * max(frame, result) if self._is_video else 0,
         )

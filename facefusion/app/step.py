@@ -30,6 +30,7 @@ from facefusion.faces.sources import find_source_faces
 from facefusion.media.codecs import check_encoder
 from facefusion.media.container import container_of
 from facefusion.media.image import read_image
+from facefusion.media.output_size import OutputSize
 from facefusion.media.settings import OutputSettings, TrimSettings, WorkflowSettings
 from facefusion.media.sound import check_sound_encoder
 from facefusion.media.sound_file import SoundFile, probe_sound
@@ -106,7 +107,7 @@ class _Step:
         runners = models.runners(resources.pool, self._stop)
         analyser = build_analyser(self._snapshot, models.cards, runners) if self._needs_faces() else None
         sources = self._sources(photos, analyser)
-        work = self._work(subject, models, runners, analyser, sources)
+        work = self._work(subject, models, runners, analyser, sources, output)
         resources.pool.release_unneeded(models.files(self._kinds_per_frame()))
         self._stop.check()
         begun = time.perf_counter()
@@ -154,6 +155,7 @@ class _Step:
         workflow.check_target(subject.info.path, kind)
         check_output_kind(subject.info.path, output, kind)
         self._tell(workflow.notices(kind))
+        self._wanted_size(output)
         if subject.still is None:
             if not is_moving_image(output):
                 settings = self._snapshot.get(OutputSettings)
@@ -163,6 +165,9 @@ class _Step:
                 check_sound_encoder(container.sound.encoder_for(settings.output_audio_encoder))
             _ = self._replacement
             self._trim.check()
+
+    def _wanted_size(self, output: Path) -> OutputSize:
+        return self._snapshot.get(OutputSettings).size_of(output)
 
     def _needs_faces(self) -> bool:
         return any(chosen.kind.needs_faces or chosen.kind.needs_sources for chosen in self._chosen)
@@ -220,6 +225,7 @@ class _Step:
         runners: Runners,
         analyser: FaceAnalyser | None,
         sources: tuple[Source, ...],
+        output: Path,
     ) -> FrameWork:
         """Put the work on a frame together: content filter, faces, processors."""
         content = models.cards[CONTENT_ANALYSER]
@@ -231,6 +237,7 @@ class _Step:
             self._events,
             self._clock,
             halt_on_error=self._snapshot.get(MiscSettings).halt_on_error,
+            final_size=self._wanted_size(output).of(subject.info),
         )
 
     def _finders(self, subject: Subject, analyser: FaceAnalyser | None) -> Callable[[], FaceFinder]:
@@ -258,7 +265,7 @@ class _Step:
         if subject.still is None:
             job = VideoJob(self._snapshot, subject.info, output, self._trim, self._replacement, names)
             return job.run(work, resources, models, self._events, self._stop)
-        resources.plan_window(names, work.output_size(subject.target.size), models)
+        resources.plan_window(names, work, models)
         return process_image(
             subject.still.picture,
             subject.still.details,

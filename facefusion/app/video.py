@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from facefusion.app.fingerprint import fingerprint
@@ -69,6 +69,7 @@ class VideoJob:
         settings, workflow = self.snapshot.get(OutputSettings), self.snapshot.get(WorkflowSettings)
         frame_format = None if workflow.frame_format is None else FRAME_FORMATS[workflow.frame_format]
         size = work.output_size(self.info.size)
+        shown = replace(self.info, sample_aspect=settings.size_of(self.output).sample_aspect(self.info))
         encoder = EncoderSettings(
             settings.output_video_encoder,
             settings.output_video_quality,
@@ -77,12 +78,12 @@ class VideoJob:
         )
         return VideoPlan(
             output=self.output,
-            encoding=Encoding.plan(self.info, size, encoder, self.output, settings.output_video_rate),
+            encoding=Encoding.plan(shown, size, encoder, self.output, settings.output_video_rate),
             sound=Sound(settings.sound, self.replacement),
             image_quality=settings.output_image_quality,
             trim=self.trim,
             segment_frames=segment_frames(self.processors, self.info.size),
-            window=resources.plan_window(self.processors, size, models),
+            window=resources.plan_window(self.processors, work, models),
             decoder_threads=resources.decoder_threads,
             frame_format=frame_format,
             keep_folder=workflow.keep_temp and frame_format is not None,

@@ -5,15 +5,19 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
-from facefusion.config.option import option, settings_group
+from facefusion.config.option import Form, option, settings_group
 from facefusion.core.errors import UsageError
-from facefusion.core.formats import MediaKind, is_moving_image
+from facefusion.core.formats import MediaKind, is_moving_image, kind_of
+from facefusion.core.values import Size
 from facefusion.media.encoder import ENCODERS, PRESETS, SOURCE_FORMAT
+from facefusion.media.output_size import OutputSize
 from facefusion.media.sound_encoder import SOUND_ENCODERS, SoundSettings
 
 AUTO = "auto"
 DISK = "disk"
 FRAME_FORMAT_NAMES = ("bmp", "jpeg", "png", "tiff")
+LEAST_SCALE, MOST_SCALE = 0.25, 8.0
+RESOLUTION = Form(r"[1-9][0-9]{0,4}[xX][1-9][0-9]{0,4}", "WIDTHxHEIGHT")
 ARTICLES = {MediaKind.IMAGE: "an", MediaKind.VIDEO: "a"}
 
 
@@ -22,6 +26,16 @@ class OutputSettings:
     """How results are written."""
 
     output_image_quality: int = option(80, "quality of JPEG and WebP results, 0 to 100", minimum=0, maximum=100)
+    output_image_scale: float | None = option(
+        None,
+        "size of image results, as a factor on the target's; where empty, what the processors give",
+        minimum=LEAST_SCALE,
+        maximum=MOST_SCALE,
+        facefusion_default="1.0",
+    )
+    output_image_resolution: str | None = option(
+        None, "exact size of image results, in place of a factor", form=RESOLUTION, metavar=RESOLUTION.text
+    )
     output_audio_encoder: str | None = option(
         None,
         "audio encoder; where empty, sound is copied as it is",
@@ -48,6 +62,17 @@ class OutputSettings:
         "pixel format of video results: 'source' keeps the target's depth and subsampling where the encoder can, "
         "'compatible' is 8-bit 4:2:0, which everything plays; or a name of FFmpeg's",
     )
+    output_video_scale: float | None = option(
+        None,
+        "size of video results, as a factor on the target's, rounded to even numbers; where empty, what the "
+        "processors give",
+        minimum=LEAST_SCALE,
+        maximum=MOST_SCALE,
+        facefusion_default="1.0",
+    )
+    output_video_resolution: str | None = option(
+        None, "exact size of video results, in place of a factor", form=RESOLUTION, metavar=RESOLUTION.text
+    )
     output_video_fps: float | None = option(
         None,
         "constant frames per second of video results; frames are dropped or repeated, the sound stays as it is; the "
@@ -60,6 +85,23 @@ class OutputSettings:
     def sound(self) -> SoundSettings:
         """What is asked of the sound."""
         return SoundSettings(self.output_audio_encoder, self.output_audio_quality, self.output_audio_volume)
+
+    def size_of(self, output: Path) -> OutputSize:
+        """What is asked of a result's size; that of an animated image is an image's.
+
+        Raises:
+            UsageError: a factor and a resolution are given, which both say it.
+        """
+        if kind_of(output) is MediaKind.IMAGE:
+            kind, scale, resolution = MediaKind.IMAGE, self.output_image_scale, self.output_image_resolution
+        else:
+            kind, scale, resolution = MediaKind.VIDEO, self.output_video_scale, self.output_video_resolution
+        if resolution is None:
+            return OutputSize(scale, None, multiple=2 if kind is MediaKind.VIDEO else 1)
+        if scale is not None:
+            names = f"--output-{kind.value}-scale {scale:g} and --output-{kind.value}-resolution {resolution}"
+            raise UsageError(f"{names} both say how large {output} is to be", "Give one of them.")
+        return OutputSize(None, Size(*map(int, resolution.lower().split("x"))))
 
     @property
     def output_video_rate(self) -> Fraction | None:

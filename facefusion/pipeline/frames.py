@@ -5,16 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias, cast
-
-import cv2
+from typing import Protocol, TypeAlias
 
 from facefusion.core.errors import FaceFusionError, ResourceError
-from facefusion.core.values import Face, Frame, Picture, Pixels, Size
+from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.observability.events import EventSink, FrameHeld
 from facefusion.pipeline.frame_files import FrameFile
 from facefusion.pipeline.stages import StageClock
 from facefusion.processors.base import Processor
+from facefusion.vision.scaling import scaled
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +95,7 @@ class FrameWork:
         events: told of frames that are passed through.
         clock: counts busy seconds.
         halt_on_error: whether one frame that fails ends the run.
+        final_size: of the result, where it is not the one that the processors give.
     """
 
     def __init__(
@@ -107,6 +107,7 @@ class FrameWork:
         clock: StageClock,
         *,
         halt_on_error: bool,
+        final_size: Size | None = None,
     ) -> None:
         self._processors = processors
         self._make_finder = make_finder
@@ -114,9 +115,14 @@ class FrameWork:
         self._events = events
         self.clock = clock
         self._halt_on_error = halt_on_error
+        self._final_size = final_size
 
     def output_size(self, size: Size) -> Size:
         """Size of the result for a target of ``size``."""
+        return self._final_size or self.processed_size(size)
+
+    def processed_size(self, size: Size) -> Size:
+        """Size of what the processors make of a target of ``size``."""
         for processor in self._processors:
             size = processor.output_size(size)
         return size
@@ -167,7 +173,7 @@ class FrameWork:
         except Exception as failure:  # noqa: BLE001 - one bad frame must not end a long run
             self._raise_if_fatal(failure)
             return self._hold(task, failure)
-        seen = task.sighting
+        seen, picture = task.sighting, self._fitted(picture, task.frame)
         return FrameResult(replace(task.frame, picture=picture), len(seen.chosen), seen.found, held=False)
 
     def finish(self) -> None:
@@ -193,13 +199,13 @@ class FrameWork:
         logger.debug("frame %d is passed through", frame.index, exc_info=failure)
         self._events.emit(FrameHeld(frame.index, f"{type(failure).__name__}: {failure}"))
         frame.picture.rollback()
-        picture = enlarged(frame.picture, self.output_size(frame.picture.size))
+        picture = self._fitted(frame.picture, frame)
         return FrameResult(replace(frame, picture=picture), 0, task.sighting.found, held=True)
 
-
-def enlarged(picture: Picture, size: Size) -> Picture:
-    """``picture`` itself where it has ``size`` already, else resized to it."""
-    if picture.size == size:
-        return picture
-    pixels = cv2.resize(picture.to_bgr(as_float=picture.bit_depth > 8), size, interpolation=cv2.INTER_CUBIC)
-    return picture.replaced_by(cast("Pixels", pixels))
+    def _fitted(self, picture: Picture, frame: Frame) -> Picture:
+        """A picture of a frame at the result's size."""
+        size = self.output_size(frame.picture.size)
+        if picture.size == size:
+            return picture
+        with self.clock.measure("scale"):
+            return scaled(picture, size)
