@@ -44,8 +44,8 @@ def ini_lines(advice: Advice, schema: Schema) -> list[str]:
             lines += [*([""] if lines and lines[-1] else []), f"[{section}]"]
         for one in settings:
             lines += [f"# {one.reason}", f"{one.option} = {format_value(schema[one.option], one.value)}".rstrip()]
-    spec = schema.get(SCALE)
-    if advice.height is not None and spec is not None:
+    if advice.height is not None:
+        spec = schema[SCALE]
         lines += [
             "",
             f"[{spec.section}]",

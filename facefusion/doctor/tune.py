@@ -18,6 +18,8 @@ from facefusion.media.probe import probe
 from facefusion.observability.events import EventSink, Notice
 
 SCALE = "output_video_scale"
+RESOLUTION = "output_video_resolution"
+"""Says the size of results too; a run takes one of the two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def apply_advice(snapshot: Snapshot, advice: Advice, lines: int | None) -> Tuned
     """
     settings = [*advice.settings]
     scale = None if lines is None else advice.scale(lines)
-    if scale is not None and snapshot.schema.get(SCALE) is not None:
+    if scale is not None and not snapshot.origin(RESOLUTION).given:
         settings.append(Setting(SCALE, scale, advice.height_reason))
     schema = snapshot.schema
     free = {one.option: one.value for one in settings if not snapshot.origin(one.option).given}

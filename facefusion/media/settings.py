@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from facefusion.config.option import Form, option, settings_group
 from facefusion.core.errors import UsageError
 from facefusion.core.formats import MediaKind, is_moving_image, kind_of
-from facefusion.core.values import Size
 from facefusion.media.encoder import ENCODERS, PRESETS, SOURCE_FORMAT
-from facefusion.media.output_size import OutputSize
 from facefusion.media.sound_encoder import SOUND_ENCODERS, SoundSettings
+
+if TYPE_CHECKING:
+    from facefusion.media.output_size import OutputSize
 
 AUTO = "auto"
 DISK = "disk"
@@ -92,6 +94,10 @@ class OutputSettings:
         Raises:
             UsageError: a factor and a resolution are given, which both say it.
         """
+        # Help and the doctor do without NumPy.
+        from facefusion.core.values import Size  # noqa: PLC0415
+        from facefusion.media.output_size import OutputSize  # noqa: PLC0415
+
         if kind_of(output) is MediaKind.IMAGE:
             kind, scale, resolution = MediaKind.IMAGE, self.output_image_scale, self.output_image_resolution
         else:

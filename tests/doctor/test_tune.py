@@ -64,6 +64,8 @@ def test_a_large_video_is_made_smaller_where_the_processor_does_everything():
     assert tuned.sentence.endswith(", output_video_scale = 0.6667.")
     assert apply_advice(settings(), advice, 720).snapshot.origin("output_video_scale") == DEFAULT
     assert value(apply_advice(settings(output_video_scale=2.0), advice, 1080).snapshot, "output_video_scale") == 2.0
+    sized = apply_advice(settings(output_video_resolution="1920x1080"), advice, 1080)
+    assert sized.snapshot.origin("output_video_scale") == DEFAULT
 
 
 def test_providers_that_are_asked_for_are_the_only_ones_tried(monkeypatch):
