@@ -16,7 +16,7 @@ from facefusion.core.errors import FaceFusionError, Stopped
 from facefusion.core.report import RunReport
 from facefusion.observability.events import EventSink, Fanout
 from facefusion.observability.recorder import Recorder
-from facefusion.observability.summary import aligned, summary_lines
+from facefusion.observability.summary import aligned, summary_fields, summary_lines
 
 HELD = 1
 """Exit code of a whole result with frames passed through, under ``--fail-on-held-frames``."""
@@ -58,6 +58,16 @@ def process(context: Context, snapshot: Snapshot, work: Work) -> Done:
     return done
 
 
+def finish(context: Context, done: Done) -> int:
+    """End a command that was one step: the output's path is its last line. A stop that came too late is no success."""
+    output = done.report.output
+    if done.exit_code == Stopped.exit_code:
+        context.terminal.line(f"The stop came too late: {output} was complete.", "error", marked=False)
+    else:
+        context.write(f"{output}\n")
+    return done.exit_code
+
+
 def held_fault(report: RunReport, snapshot: Snapshot) -> str:
     """Why a whole result counts as failed; empty where it does not."""
     if not report.held_frames or not snapshot.get(MiscSettings).fail_on_held_frames:
@@ -68,17 +78,19 @@ def held_fault(report: RunReport, snapshot: Snapshot) -> str:
 def _work(context: Context, snapshot: Snapshot, work: Work, events: EventSink) -> RunReport:
     output = checked_output(snapshot.get(PathsSettings))
     snapshot = snapshot.with_values({"output_path": output}, snapshot.origin("output_path"))
-    context.terminal.line("\n".join(_request_lines(snapshot.get(PathsSettings), snapshot.get(ProcessorsSettings))))
+    request = _request(snapshot.get(PathsSettings), snapshot.get(ProcessorsSettings))
+    fields = {"event": "requested", **dict(request)}
+    context.terminal.line("\n".join(aligned(request)), fields=fields)
     return dataclasses.replace(work(snapshot, events), output=str(output))
 
 
 def _conclude(report: RunReport, snapshot: Snapshot, context: Context) -> Done:
     """Say what came out."""
     stages = context.terminal.lets_through("debug")
-    context.terminal.line("\n".join(summary_lines(report, stages=stages)))
+    fields = {"event": "done", **summary_fields(report)}
+    context.terminal.line("\n".join(summary_lines(report, stages=stages)), fields=fields)
     fault = held_fault(report, snapshot)
     if context.stop.requested:
-        context.terminal.line(f"The stop came too late: {report.output} was complete.", "error", marked=False)
         return Done(report, Stopped.exit_code, fault)
     if fault:
         context.terminal.line(fault, "error")
@@ -110,13 +122,12 @@ def _report_end(report_file: ReportFile, end: Verdict, context: Context) -> None
         context.terminal.line(str(error), "error")
 
 
-def _request_lines(paths: PathsSettings, processors: ProcessorsSettings) -> list[str]:
+def _request(paths: PathsSettings, processors: ProcessorsSettings) -> list[tuple[str, str]]:
+    """What is asked for, by its name for people."""
     sources = ", ".join(str(path) for path in paths.source_paths) or "none"
-    return aligned(
-        [
-            ("source", sources),
-            ("target", str(paths.target_path)),
-            ("output", str(paths.output_path)),
-            ("processors", ", ".join(processors.processors)),
-        ]
-    )
+    return [
+        ("source", sources),
+        ("target", str(paths.target_path)),
+        ("output", str(paths.output_path)),
+        ("processors", ", ".join(processors.processors)),
+    ]

@@ -18,6 +18,8 @@ KEPT = 5
 """Full files kept beside it, as ``FILE.1`` (the latest) to ``FILE.5``."""
 PATIENCE = 1.0
 """Seconds to wait for another process that is writing; one that was stopped while it did must not stop the others."""
+POLL = 0.002
+"""Seconds between two looks whether it still is; writing takes less."""
 
 REMEDY = "Name another file with --log-path."
 
@@ -47,7 +49,7 @@ class LogFile(RotatingFileHandler):
         """
         self._complain = complain
         self._lost = False
-        self._between = FileLock(path.with_name(f"{path.name}.lock"), timeout=PATIENCE)
+        self._between = FileLock(path.with_name(f"{path.name}.lock"), timeout=PATIENCE, poll_interval=POLL)
         try:
             with path.open("ab"), self._between:
                 pass

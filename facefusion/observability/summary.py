@@ -30,6 +30,24 @@ def summary_lines(report: RunReport, *, stages: bool = False) -> tuple[str, ...]
     return tuple(aligned(rows))
 
 
+def summary_fields(report: RunReport) -> dict[str, object]:
+    """The summary of a run as values of JSON, for those who read that."""
+    return {
+        "output": report.output,
+        "frames": report.frames,
+        "resumed_frames": report.resumed_frames,
+        "frames_without_face": report.frames_without_face,
+        "held_frames": list(report.held_frames),
+        "faces": report.faces,
+        "seconds": round(report.seconds, 3),
+        "start_up_seconds": round(report.start_up_seconds, 3),
+        "frames_per_second": round(report.frames_per_second, 3),
+        "models": dict(report.models),
+        "peak_memory_bytes": report.peak_memory,
+        "not_kept": list(report.not_kept),
+    }
+
+
 def aligned(rows: Iterable[tuple[str, str]]) -> list[str]:
     """Names padded to one width before their values."""
     rows = list(rows)

@@ -125,6 +125,7 @@ class Terminal:
                 desc=label,
                 unit=unit,
                 unit_scale=unit == "B",
+                unit_divisor=1024,
                 file=self._stream,
                 ascii=" =",
                 dynamic_ncols=self._has_size(),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from facefusion.observability.log import PACKAGE
+from facefusion.observability.records import PACKAGE
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from facefusion.core.report import NotKept, RunReport
-from facefusion.observability.summary import summary_lines
+from facefusion.observability.summary import summary_fields, summary_lines
 
 
 def report(**more):
@@ -58,3 +58,12 @@ def test_what_is_not_kept_comes_last():
     notices = ("A choice was made.", NotKept("Track 3 is left out."), NotKept("The cover is left out."))
     lines = summary_lines(report(notices=notices))
     assert lines[-2:] == ("not kept     Track 3 is left out.", "not kept     The cover is left out.")
+
+
+def test_the_summary_as_values():
+    fields = summary_fields(report(held_frames=(3, 4), notices=("said", NotKept("No chapters."))))
+    assert fields["output"] == "a.mp4"
+    assert fields["frames_per_second"] == 20.0
+    assert fields["held_frames"] == [3, 4]
+    assert fields["models"] == {"yunet": "cuda", "mesh": "code"}
+    assert fields["not_kept"] == ["No chapters."]

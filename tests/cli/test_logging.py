@@ -1,0 +1,148 @@
+"""What a command says, in which form, and what of it is kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from facefusion.cli.main import main
+from facefusion.core.errors import MediaError
+from facefusion.observability.events import FrameHeld, ModelLoaded, Notice, StageFinished, StageProgress, StageStarted
+from tests.cli.fakes import FakeApplication
+
+RUN = ("run", "-t", "target.mp4", "-o", "result.mp4")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("target.mp4").write_bytes(b"x")
+    return tmp_path
+
+
+@pytest.fixture
+def application():
+    def work(events, stop):
+        events.emit(ModelLoaded("yunet", "cpu", 0.25))
+        events.emit(Notice("careful", warning=True))
+        events.emit(StageStarted("process", 10))
+        events.emit(StageProgress(9))
+        events.emit(FrameHeld(7, "torn"))
+        events.emit(StageFinished(complete=True))
+
+    program = FakeApplication()
+    program.before_report = work
+    return program
+
+
+def objects(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_in_json_every_line_is_an_object_with_the_fields_of_its_event(application, capsys):
+    assert main([*RUN, "--log-format", "json", "--log-level", "debug"], application) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "result.mp4\n"
+    said = {one["event"]: one for one in objects(captured.err)}
+    assert list(said) == [
+        *("requested", "model_loaded", "notice", "stage_started", "frame_held", "stage_finished", "done"),
+    ]
+    assert said["requested"]["target"] == "target.mp4"
+    assert [said["model_loaded"][key] for key in ("level", "model", "provider", "seconds")] == [
+        "debug",
+        "yunet",
+        "cpu",
+        0.25,
+    ]
+    assert [said["notice"][key] for key in ("level", "message")] == ["warn", "careful"]
+    assert [said["stage_started"][key] for key in ("stage", "done", "total", "rate")] == ["process", 0, 10, None]
+    assert [said["frame_held"][key] for key in ("frame", "reason")] == [7, "torn"]
+    assert [said["stage_finished"][key] for key in ("done", "total", "seconds_left")] == [9, 9, 0.0]
+    assert [said["done"][key] for key in ("output", "frames", "faces", "frames_per_second")] == [
+        "result.mp4",
+        10,
+        12,
+        20.0,
+    ]
+
+
+def test_a_failure_is_an_object_too(capsys):
+    application = FakeApplication(failure=MediaError("target.mp4 breaks off", "Repair it."))
+    assert main([*RUN, "--log-format", "json", "--log-level", "error"], application) == 1
+    (said,) = objects(capsys.readouterr().err)
+    about = {"level": "error", "message": "target.mp4 breaks off. Repair it.", "event": "failed", "kind": "MediaError"}
+    assert said == {**said, **about, "exit_code": 1}
+    assert "traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "environment"),
+    [
+        (("--log-format", "json", "run", "--no-option"), {}),
+        (("run", "--no-option", "--log-format", "json"), {}),
+        (("run", "--no-option", "--log-format=JSON"), {}),
+        (("run", "--no-option"), {"FACEFUSION_LOG_FORMAT": "json"}),
+        (("run", "--log-format", "text", "--no-option", "--log-format", "json"), {}),
+    ],
+)
+def test_a_command_line_that_is_wrong_is_told_in_the_form_it_asks_for(words, environment, monkeypatch, capsys):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert main(words, FakeApplication()) == 2
+    (said,) = objects(capsys.readouterr().err)
+    assert said["kind"] == "UsageError"
+    assert said["exit_code"] == 2
+
+
+def test_the_log_file_gets_all_of_it_at_any_level(application, capsys):
+    for level in ("error", "warn", "debug"):
+        assert main([*RUN, "--log-path", "run.log", "--log-level", level], application) == 0
+    lines = Path("run.log").read_text(encoding="utf-8").splitlines()
+    texts = [line.split(" ", 2)[2] for line in lines]
+    warnings = ["warn  run: careful", "warn  run: frame 7 is passed through unchanged: torn"]
+    assert texts[:2] == warnings
+    assert [text for text in texts[2:] if text.startswith("warn")] == warnings
+    assert texts[2:6] == [
+        "info  cli: source      none",
+        "info  cli: target      target.mp4",
+        "info  cli: output      result.mp4",
+        "info  cli: processors  face_swapper",
+    ]
+    assert "debug run: loaded yunet on cpu in 0.25 s" in texts
+    assert "info  run: process: 0 of 10 frames" in texts
+    assert texts[-1] == "info  cli: stage encode  0.30 s"
+    assert "process: 0 of 10 frames" not in capsys.readouterr().err
+
+
+def test_the_log_file_is_json_where_the_terminal_is(application, capsys):
+    assert main([*RUN, "--log-path", "run.log", "--log-format", "json"], application) == 0
+    assert Path("run.log").read_text(encoding="utf-8") == capsys.readouterr().err
+
+
+def test_at_debug_the_log_file_has_tracebacks(capsys):
+    application = FakeApplication(failure=ZeroDivisionError("of the program's own"))
+    assert main([*RUN, "--log-path", "run.log", "--log-level", "debug"], application) == 1
+    text = Path("run.log").read_text(encoding="utf-8")
+    assert "error cli: Traceback (most recent call last):\n" in text
+    assert "error cli: ZeroDivisionError: of the program's own\n" in text
+    assert capsys.readouterr().err.splitlines()[-1].startswith("error: unexpected ZeroDivisionError")
+
+
+def test_a_log_file_that_cannot_be_written_ends_the_run_before_its_work(application, capsys):
+    assert main([*RUN, "--log-path", "none/run.log"], application) == 1
+    assert capsys.readouterr().err == (
+        "error: none/run.log cannot be written: the folder is not there. Name another file with --log-path.\n"
+    )
+    assert application.snapshots == []
+
+
+@pytest.mark.parametrize("path", ["target.mp4", "./result.mp4", "facefusion.ini"])
+def test_a_file_of_the_run_is_no_log_file(application, capsys, path):
+    assert main([*RUN, "--log-path", path], application) == 2
+    assert capsys.readouterr().err == (
+        f"error: --log-path {Path(path)} is a file that the run works with. Name another file.\n"
+    )
+    assert Path("target.mp4").read_bytes() == b"x"
+    assert application.snapshots == []
