@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from facefusion.cli.command import Context
@@ -19,6 +19,9 @@ from facefusion.jobs.model import Job, JobStatus
 from facefusion.jobs.runner import JobListener, JobRunner, StepExecutor, StepResult, StepTask
 from facefusion.jobs.store import JobStore
 from facefusion.observability.events import EventSink, StepFinished, StepStarted
+
+FAILED = 1
+"""Exit code where a job failed, or there was nothing to do."""
 
 
 def open_store(context: Context) -> JobStore:
@@ -109,9 +112,12 @@ class JobVoice:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self.job_id = ""
+        """The job in work, or the last one."""
 
     def job_started(self, job: Job) -> None:
         """Say which job it is."""
+        self.job_id = job.id
         count = len(job.steps)
         self._context.terminal.line(f"job {job.id}: {count} step{'' if count == 1 else 's'}")
 
@@ -140,9 +146,36 @@ class JobVoice:
         self._context.terminal.line(str(error), "error")
 
 
-def go_on_hint(job_id: str) -> str:
-    """How to go on with a job that was stopped."""
-    return f"The job {job_id} stays queued; job-run {job_id} goes on with it."
+def run_job(context: Context, job_id: str, run: Callable[[str], Job]) -> int:
+    """Have a job run and return the exit code; say so where a stop ended it, or came too late.
+
+    Args:
+        context: of the command.
+        job_id: of the job.
+        run: a method of the runner.
+    """
+    try:
+        job = run(job_id)
+    except (Stopped, KeyboardInterrupt):
+        return say_stopped(context, f"the job {job_id} stays queued, and job-run {job_id} goes on with it.")
+    if context.stop.requested:
+        return say_too_late(context, f"the job {job.id} was {job.status.value}")
+    return 0 if job.status is JobStatus.COMPLETED else FAILED
+
+
+def say_stopped(context: Context, hint: str) -> int:
+    """Say that jobs were stopped, and how to go on; the exit code."""
+    context.terminal.close_bar()
+    text = f"Stopped by {context.stop.reason or 'Ctrl-C'}; {hint}"
+    fields = {"event": "stopped", "exit_code": Stopped.exit_code}
+    context.terminal.line(text, "error", marked=False, fields=fields)
+    return Stopped.exit_code
+
+
+def say_too_late(context: Context, what: str) -> int:
+    """Say that a stop came when all was done, which is no success; the exit code."""
+    context.terminal.line(f"The stop came too late: {what}.", "error", marked=False)
+    return Stopped.exit_code
 
 
 def _join(parts: Sequence[Path], output: Path, stop: StopToken) -> tuple[str, ...]:

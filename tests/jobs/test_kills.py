@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -10,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from facefusion.jobs.model import JobStatus
+from facefusion.catalogue.store import ModelStore
+from facefusion.jobs.model import JobStatus, StepStatus
+from facefusion.jobs.store import JobStore
 from tests.jobs import killed_worker
+from tests.media.clips import times_of
 
 REPOSITORY = Path(__file__).parents[2]
 WORKERS = 4
@@ -86,3 +90,60 @@ def test_jobs_survive_kills(folder: Path) -> None:
 def test_jobs_survive_many_kills(folder: Path) -> None:
     run_and_kill(folder, kills=400)
     check()
+
+
+def facefusion(*words: str, folder: Path) -> subprocess.Popen[str]:
+    paths = ("--jobs-path", str(folder / "jobs"), "--log-level", "warn")
+    command = [sys.executable, "facefusion.py", *words, *paths]
+    return subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def run(*words: str, folder: Path) -> tuple[int, str, str]:
+    process = facefusion(*words, folder=folder)
+    out, err = process.communicate()
+    return process.returncode, out, err
+
+
+def queue_halves(folder: Path, job_id: str) -> Path:
+    """A job that works on the two halves of a clip and joins them."""
+    output = folder / f"{job_id}.mp4"
+    assert run("job-create", job_id, folder=folder)[0] == 0
+    for start, end in ((0, 45), (45, 90)):
+        words = ("-s", "assets/demo/source.jpg", "-t", "assets/benchmark/target-240p.mp4", "-o", str(output))
+        trim = ("--trim-frame-start", str(start), "--trim-frame-end", str(end))
+        assert run("job-add-step", job_id, *words, *trim, folder=folder) == (0, "", "")
+    assert run("job-submit", job_id, folder=folder)[0] == 0
+    return output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
+def test_a_job_that_is_asked_to_end_in_its_second_video_goes_on_to_the_same_result(
+    folder: Path, embedded_models: ModelStore
+) -> None:
+    undisturbed, output = queue_halves(folder, "calm"), queue_halves(folder, "torn")
+    assert run("job-run", "calm", folder=folder) == (0, f"{undisturbed}\n", "")
+    temp = folder / "temp"
+    temp.mkdir()
+    own = folder / "torn-torn-0.mp4"
+    process = facefusion("job-run", "torn", "--temp-path", str(temp), folder=folder)
+    file = folder / "jobs/queued/torn.json"
+    while not (file.read_text().count('"started"') and own.exists() and list(temp.rglob("segment-*"))):
+        assert process.poll() is None
+        time.sleep(0.001)
+    first = own.stat().st_mtime_ns
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate()
+    assert (process.returncode, out) == (4, "")
+    assert err == (
+        "Stopping; once more to end at once.\n"
+        "Stopped by a request to end (SIGTERM); the job torn stays queued, and job-run torn goes on with it.\n"
+    )
+    job = JobStore(folder / "jobs").find("torn")
+    assert job.status is JobStatus.QUEUED
+    assert [step.status for step in job.steps] == [StepStatus.COMPLETED, StepStatus.QUEUED]
+    assert not output.exists()
+    assert own.stat().st_mtime_ns == first
+    assert run("job-run", "torn", "--temp-path", str(temp), folder=folder)[:2] == (0, f"{output}\n")
+    assert output.read_bytes() == undisturbed.read_bytes()
+    assert [len(times_of(path)) for path in (output, REPOSITORY / "assets/benchmark/target-240p.mp4")] == [90, 90]
+    assert sorted(path.name for path in folder.glob("*.mp4")) == ["a.mp4", "b.mp4", "calm.mp4", "torn.mp4"]

@@ -347,9 +347,7 @@ def test_a_job_that_is_stopped_goes_on_where_it_was(call, queue):
 
     code, out, err = call("job-run", "demo", "--log-level", "info", application=Stopping())
     assert (code, out) == (4, "one.mp4\n")
-    assert err.endswith(
-        "The job demo stays queued; job-run demo goes on with it.\nStopped by Ctrl-C; no output was written.\n"
-    )
+    assert err.endswith("Stopped by Ctrl-C; the job demo stays queued, and job-run demo goes on with it.\n")
     assert [step["status"] for step in job_files()["queued/demo.json"]["steps"]] == ["completed", "queued"]
     application = FakeApplication()
     assert call("job-run", "demo", application=application)[:2] == (0, "two.mp4\n")
@@ -361,7 +359,7 @@ def test_a_late_stop_of_a_job_never_reports_success(call, queue):
     application = FakeApplication()
     application.before_report = lambda events, stop: stop.request("Ctrl-C")
     code, out, err = call("job-run", "demo", "--log-level", "warn", application=application)
-    assert (code, out, err) == (4, "", "The stop came too late: one.mp4 was complete.\n")
+    assert (code, out, err) == (4, "", "The stop came too late: the job demo was completed.\n")
     assert list(job_files()) == ["completed/demo.json"]
 
 
@@ -483,3 +481,49 @@ def test_the_jobs_folder_may_be_anywhere(call, folder):
     ):
         assert call(*words, "--jobs-path", place)[0] == 0
     assert call("job-run", "demo", "--jobs-path", place)[:2] == (0, "one.mp4\n")
+
+
+class StoppingAt(FakeApplication):
+    """Is asked to stop while it works on one target."""
+
+    def __init__(self, target):
+        super().__init__()
+        self.target = target
+
+    def execute(self, snapshot, events, stop):
+        if str(snapshot.get(PathsSettings).target_path) == self.target:
+            stop.request("Ctrl-C")
+            stop.check()
+        return super().execute(snapshot, events, stop)
+
+
+def test_a_stop_of_all_jobs_leaves_them_queued(call, queue):
+    for name, target in (("one", "target.mp4"), ("two", "other.mp4"), ("three", "target.mp4")):
+        queue(name, ("-t", target, "-o", f"{name}-result.mp4"))
+    code, out, err = call("job-run-all", "--log-level", "warn", application=StoppingAt("other.mp4"))
+    assert (code, out, err) == (4, "one-result.mp4\n", "Stopped by Ctrl-C; job-run-all goes on where it was.\n")
+    assert sorted(job_files()) == ["completed/one.json", "queued/three.json", "queued/two.json"]
+    assert call("job-run-all")[:2] == (0, "two-result.mp4\nthree-result.mp4\n")
+
+
+def test_a_stop_of_all_retries_says_which_job_is_queued(call, queue):
+    for name in ("one", "two"):
+        queue(name, ("-t", "other.mp4", "-o", f"{name}-result.mp4"))
+    call("job-run-all", application=FakeApplication(failure=MediaError("other.mp4 breaks off")))
+    code, _, err = call("job-retry-all", "--log-level", "warn", application=StoppingAt("other.mp4"))
+    assert (code, err) == (
+        4,
+        "Stopped by Ctrl-C; the job one is queued. job-run one goes on with it, job-retry-all with the others.\n",
+    )
+    assert sorted(job_files()) == ["failed/two.json", "queued/one.json"]
+
+
+def test_a_stop_that_comes_too_late_for_all_jobs(call, queue):
+    queue("one", ("-t", "target.mp4", "-o", "one-result.mp4"))
+    application = FakeApplication()
+    application.before_report = lambda events, stop: stop.request("Ctrl-C")
+    assert call("job-run-all", "--log-level", "warn", application=application) == (
+        4,
+        "",
+        "The stop came too late: all jobs were run.\n",
+    )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from facefusion.app.model_names import with_model_names
 from facefusion.cli.command import Context
 from facefusion.cli.exit import verdict
-from facefusion.cli.job_work import go_on_hint, job_runner, open_store
-from facefusion.cli.step import held_fault, process
+from facefusion.cli.job_work import job_runner, open_store
+from facefusion.cli.step import finish, held_fault, process
 from facefusion.config.frozen import freeze
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import FaceFusionError, Stopped
@@ -21,10 +21,7 @@ PREFIX = "headless"
 def execute(context: Context) -> int:
     """As ``run``, which it is but for the job: same checks, same lines, same exit codes."""
     snapshot = context.state.snapshot
-    done = process(context, snapshot, lambda settings, events: _in_a_job(context, settings, events))
-    if done.exit_code != Stopped.exit_code:
-        context.write(f"{done.report.output}\n")
-    return done.exit_code
+    return finish(context, process(context, snapshot, lambda settings, events: _in_a_job(context, settings, events)))
 
 
 def _in_a_job(context: Context, settings: Snapshot, events: EventSink) -> RunReport:
@@ -43,7 +40,7 @@ def _in_a_job(context: Context, settings: Snapshot, events: EventSink) -> RunRep
         runner.submit_and_run(job.id)
     except (Stopped, KeyboardInterrupt):
         context.terminal.close_bar()
-        context.terminal.line(go_on_hint(job.id))
+        context.terminal.line(f"The job {job.id} stays queued; job-run {job.id} goes on with it.")
         raise
     return step.report()
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from facefusion.cli.command import Context
-from facefusion.cli.step import process
+from facefusion.cli.step import finish, process
 from facefusion.config.origin import Source
 from facefusion.config.settings import PathsSettings
-from facefusion.core.errors import SetupError, Stopped
+from facefusion.core.errors import SetupError
 
 
 def execute(context: Context) -> int:
@@ -25,9 +25,7 @@ def execute(context: Context) -> int:
     done = process(
         context, context.state.snapshot, lambda settings, events: application.execute(settings, events, stop)
     )
-    if done.exit_code != Stopped.exit_code:
-        context.write(f"{done.report.output}\n")
-    return done.exit_code
+    return finish(context, done)
 
 
 def _is_to_serve(context: Context) -> bool:
