@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from typing import Never
 
 from facefusion.cli.command import COMMANDS, Command, Positional, find_command
+from facefusion.cli.help_layout import HelpLayout
 from facefusion.config.legacy import RETIRED
 from facefusion.config.option import EXECUTION_COMMANDS, JOB_STEP_COMMANDS
 from facefusion.config.render import help_text
@@ -102,6 +103,7 @@ def command_parser(command: Command, specs: Sequence[OptionSpec]) -> argparse.Ar
     parser = _Parser(
         prog=f"{PROGRAM} {command.name}",
         description=command.help,
+        formatter_class=HelpLayout,
         add_help=False,
         allow_abbrev=False,
         argument_default=argparse.SUPPRESS,

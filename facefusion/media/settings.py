@@ -27,7 +27,7 @@ ARTICLES = {MediaKind.IMAGE: "an", MediaKind.VIDEO: "a"}
 class OutputSettings:
     """How results are written."""
 
-    output_image_quality: int = option(80, "quality of JPEG and WebP results, 0 to 100", minimum=0, maximum=100)
+    output_image_quality: int = option(80, "quality of JPEG and WebP results; 100 is the best", minimum=0, maximum=100)
     output_image_scale: float | None = option(
         None,
         "size of image results, as a factor on the target's; where empty, what the processors give",
@@ -46,7 +46,7 @@ class OutputSettings:
     )
     output_audio_quality: int | None = option(
         None,
-        "quality of the sound, 0 to 100; asking for one has the sound encoded anew",
+        "quality of the sound; 100 is the best; asking for one has the sound encoded anew",
         minimum=0,
         maximum=100,
         facefusion_default="80",
@@ -58,7 +58,7 @@ class OutputSettings:
     output_video_preset: str = option(
         "veryfast", "how much time the encoder takes to make the file smaller", choices=PRESETS
     )
-    output_video_quality: int = option(80, "quality of video results, 0 to 100", minimum=0, maximum=100)
+    output_video_quality: int = option(80, "quality of video results; 100 is the best", minimum=0, maximum=100)
     output_video_pixel_format: str = option(
         SOURCE_FORMAT,
         "pixel format of video results: 'source' keeps the target's depth and subsampling where the encoder can, "
