@@ -23,18 +23,21 @@ Shares: TypeAlias = npt.NDArray[np.float32]
 """How opaque each pixel is, 0..1."""
 
 SamplesT = TypeVar("SamplesT", Plane, Pixels, Shares)
+PictureT = TypeVar("PictureT", bound=Picture)
 
 FAINT = np.float32(1 / 512)
 """Share of opaqueness below which a pixel's own colour says nothing: at 8 bits it rounds to clear."""
 
 
-def scaled(picture: Picture, size: Size) -> Picture:
+def scaled(picture: PictureT, size: Size) -> PictureT:
     """``picture`` at another size; itself where it has that size already.
 
     Chroma keeps its place between the luma samples. Clear pixels lend none of their colour to their neighbours.
     """
-    if picture.size == size:
-        return picture
+    return picture if picture.size == size else cast("PictureT", _made_anew(picture, size))
+
+
+def _made_anew(picture: Picture, size: Size) -> Picture:
     if isinstance(picture, YuvPicture):
         return _scaled_planes(picture, size)
     to_source = _to_source(picture.size, size)

@@ -11,11 +11,11 @@ import pytest
 from facefusion.core.errors import ContentRefusedError, ModelError, OutputError, ResourceError
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.observability.events import FrameHeld
-from facefusion.pipeline.frames import FrameWork, Sighting, enlarged
+from facefusion.pipeline.frames import FrameWork, Sighting
 from facefusion.pipeline.outcome import Outcome
 from facefusion.pipeline.stages import StageClock
 from facefusion.vision.picture import BgrPicture
-from tests.processors.fakes import RecordingSink, noise, oval_face
+from tests.processors.fakes import RecordingSink, oval_face
 
 FACE = oval_face(16, 16, 6)
 WHOLE = np.eye(2, 3)
@@ -174,9 +174,38 @@ def test_one_good_frame_makes_a_result(tmp_path) -> None:
     assert (outcome.frames, outcome.faces, outcome.held_frames, outcome.frames_without_face) == (2, 1, [0], 0)
 
 
-def test_enlarging_to_the_same_size_gives_the_picture_itself() -> None:
-    picture = BgrPicture(noise(8, 8))
-    assert enlarged(picture, Size(8, 8)) is picture
+@pytest.mark.parametrize("failure", [None, ValueError("no luck")])
+def test_every_frame_gets_the_size_that_is_asked_for(failure: Exception | None) -> None:
+    enlarger = Painter(90, [], failure, factor=2)
+    frames = FrameWork(
+        [enlarger],
+        lambda: lambda _: Sighting(),
+        Content(),
+        RecordingSink(),
+        StageClock(),
+        halt_on_error=False,
+        final_size=Size(20, 12),
+    )
+    assert frames.processed_size(Size(32, 32)) == Size(64, 64)
+    assert frames.output_size(Size(32, 32)) == Size(20, 12)
+    result = frames.process(frames.observe(frame(), frames.strand()))
+    assert result.frame.picture.size == Size(20, 12)
+    assert (result.frame.picture.to_bgr() == (7 if failure else 90)).all()
+    assert list(frames.clock.seconds())[-1] == "scale"
+
+
+def test_a_frame_of_the_right_size_is_handed_on_as_it_is() -> None:
+    frames = FrameWork(
+        [],
+        lambda: lambda _: Sighting(),
+        Content(),
+        RecordingSink(),
+        StageClock(),
+        halt_on_error=False,
+        final_size=Size(32, 32),
+    )
+    task = frames.observe(frame(), frames.strand())
+    assert frames.process(task).frame.picture is task.frame.picture
 
 
 def test_busy_seconds_are_counted_per_stage() -> None:
