@@ -52,14 +52,14 @@ class PathsSettings:
         (),
         "images that show the source's face (several are merged), and sound that takes the place of the target's",
         short="-s",
-        commands=TARGET_COMMANDS,
+        commands=(*TARGET_COMMANDS, "doctor"),
         metavar="FILE",
     )
     target_path: Path | None = option(
         None,
         "image or video to change",
         short="-t",
-        commands=tuple(name for name in TARGET_COMMANDS if name != "job-remix-step"),
+        commands=(*(name for name in TARGET_COMMANDS if name != "job-remix-step"), "doctor"),
         metavar="FILE",
     )
     output_path: Path | None = option(

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 NEEDED_TO_LOOK = ("numpy", "onnx", "onnxruntime", "psutil")
 """Modules without which nothing can be said of what graphs run on."""
+NEEDED_TO_READ = ("av", "cv2", "numpy", "PIL")
+"""Modules without which no media can be read."""
 
 
 class Examination:
@@ -55,3 +58,12 @@ class Examination:
         from facefusion.doctor.advice import advise  # noqa: PLC0415 - as above
 
         return advise(self.look.facts)
+
+    @property
+    def target_lines(self) -> int | None:
+        """The shorter side of the target in pixels, where it is a video that can be read."""
+        if self.lacking(NEEDED_TO_READ):
+            return None
+        from facefusion.doctor.request import target_lines  # noqa: PLC0415 - as above
+
+        return target_lines(self.snapshot.get(PathsSettings))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from facefusion.core.errors import FaceFusionError
-from facefusion.doctor.examination import NEEDED_TO_LOOK, Examination
+from facefusion.doctor.examination import NEEDED_TO_LOOK, NEEDED_TO_READ, Examination
 from facefusion.doctor.finding import Finding, fault, note
 
 
@@ -27,8 +27,9 @@ PARTS: tuple[Part, ...] = (
     Part("machine", "facefusion.doctor.machine", needs=("psutil",)),
     Part("device", "facefusion.doctor.devices", needs=NEEDED_TO_LOOK),
     Part("provider", "facefusion.doctor.providers", needs=NEEDED_TO_LOOK),
-    Part("encoder", "facefusion.doctor.encoders", needs=("av", "cv2", "numpy")),
+    Part("encoder", "facefusion.doctor.encoders", needs=NEEDED_TO_READ),
     Part("model", "facefusion.doctor.models", needs=("filelock", "psutil")),
+    Part("request", "facefusion.doctor.request", needs=NEEDED_TO_READ),
     Part("folder", "facefusion.doctor.folders", needs=("filelock", "psutil")),
 )
 

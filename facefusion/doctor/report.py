@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from facefusion.config.schema import Schema
+from facefusion.config.schema import OptionSpec, Schema
 from facefusion.config.values import format_value
 from facefusion.doctor.finding import Finding, Level, is_faulty
 
@@ -35,8 +35,14 @@ def conclusion(findings: Sequence[Finding]) -> str:
     return f"{ready}{f' ({counts})' if counts else ''}."
 
 
-def ini_lines(advice: Advice, schema: Schema) -> list[str]:
-    """The advice as lines for the ini file, with the reason of each value above it."""
+def ini_lines(advice: Advice, schema: Schema, target_lines: int | None = None) -> list[str]:
+    """The advice as lines for the ini file, with the reason of each value above it.
+
+    Args:
+        advice: for this machine.
+        schema: knows where options belong.
+        target_lines: shorter side of the target, where one is named.
+    """
     lines = [f"# {advice.note}", ""] if advice.note else []
     for section in schema.sections:
         settings = [one for one in advice.settings if schema[one.option].section == section]
@@ -44,16 +50,22 @@ def ini_lines(advice: Advice, schema: Schema) -> list[str]:
             lines += [*([""] if lines and lines[-1] else []), f"[{section}]"]
         for one in settings:
             lines += [f"# {one.reason}", f"{one.option} = {format_value(schema[one.option], one.value)}".rstrip()]
-    if advice.height is not None:
-        spec = schema[SCALE]
-        lines += [
-            "",
-            f"[{spec.section}]",
-            f"# videos of more than {advice.height} lines should be made smaller: {advice.height_reason};",
-            f"# for one of {EXAMPLE_LINES} lines, or leave it to --auto-tune, which looks at each target:",
-            f"# {spec.name} = {advice.scale(EXAMPLE_LINES):g}",
-        ]
-    return lines
+    return [*lines, *_size_lines(advice, schema[SCALE], target_lines)]
+
+
+def _size_lines(advice: Advice, spec: OptionSpec, target_lines: int | None) -> list[str]:
+    scale = advice.scale(EXAMPLE_LINES if target_lines is None else target_lines)
+    if scale is None:
+        return []
+    lines = [
+        "",
+        f"[{spec.section}]",
+        f"# videos of more than {advice.height} lines should be made smaller: {advice.height_reason}",
+    ]
+    if target_lines is not None:
+        return [*lines, f"{spec.name} = {scale:g}"]
+    example = f"# for one of {EXAMPLE_LINES} lines; --auto-tune looks at each target:"
+    return [*lines, example, f"# {spec.name} = {scale:g}"]
 
 
 def headline(advice: Advice) -> str:

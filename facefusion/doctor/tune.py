@@ -8,13 +8,11 @@ from facefusion.config.origin import AUTO_TUNE
 from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.config.values import format_value
-from facefusion.core.errors import FaceFusionError
-from facefusion.core.formats import MediaKind
 from facefusion.doctor.advice import Advice, Setting, advise
 from facefusion.doctor.look import look_around
+from facefusion.doctor.request import target_lines
 from facefusion.inference.providers.registry import PROVIDERS
 from facefusion.inference.settings import ExecutionSettings
-from facefusion.media.probe import probe
 from facefusion.observability.events import EventSink, Notice
 
 SCALE = "output_video_scale"
@@ -45,7 +43,7 @@ def auto_tune(snapshot: Snapshot, events: EventSink) -> Snapshot:
         if obstacle is not None and (names or obstacle.unexpected):
             events.emit(Notice(f"execution provider {name} does not work here: {obstacle.reason}", warning=True))
     advice = advise(look.facts.within(names, asked.execution_device_ids))
-    tuned = apply_advice(snapshot, advice, target_lines(snapshot))
+    tuned = apply_advice(snapshot, advice, target_lines(snapshot.get(PathsSettings)))
     events.emit(Notice(tuned.sentence))
     return tuned.snapshot
 
@@ -69,15 +67,3 @@ def apply_advice(snapshot: Snapshot, advice: Advice, lines: int | None) -> Tuned
     where = f"{advice.kind.value} ({advice.name})" if advice.name else advice.kind.value
     what = ", ".join(words) or "nothing, since all of it is asked for otherwise"
     return Tuned(tuned, f"--auto-tune found {where} and set: {what}.")
-
-
-def target_lines(snapshot: Snapshot) -> int | None:
-    """The shorter side of the target in pixels; none where it is no video, not named, or cannot be read."""
-    target = snapshot.get(PathsSettings).target_path
-    if target is None:
-        return None
-    try:
-        info = probe(target)
-    except (FaceFusionError, OSError):  # the run itself says what is wrong with it
-        return None
-    return min(info.size) if info.kind is MediaKind.VIDEO else None

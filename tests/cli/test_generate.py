@@ -17,7 +17,7 @@ def test_files_are_written_where_they_belong_and_are_up_to_date_then(tmp_path):
     ini = (tmp_path / "facefusion.ini").read_text(encoding="utf-8")
     assert "\n[face_detector]\n# least score; number between 0 and 1 (default: 0.5)\nface_detector_score =\n" in ini
     page = (tmp_path / "docs" / "options.md").read_text(encoding="utf-8")
-    commands = "`run`, `headless-run`, `job-add-step`, `job-insert-step`"
+    commands = "`run`, `headless-run`, `job-add-step`, `job-insert-step`, `doctor`"
     assert f"| `-t`<br>`--target-path` | text | none | {commands} | image or video to change |\n" in page
 
 

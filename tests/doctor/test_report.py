@@ -58,12 +58,26 @@ def test_advice_is_an_ini_file_that_the_program_reads():
     )
 
 
-def test_a_smaller_size_is_a_comment_since_it_depends_on_the_target():
+SMALLER = "# videos of more than 720 lines should be made smaller: the processor does everything, and a frame of 2160p "
+
+
+def test_a_smaller_size_is_a_comment_as_long_as_no_target_is_known():
     lines = ini_lines(advise(facts(usable=("cpu",), cores=2)), SCHEMA)
     assert lines[-5:-3] == ["", "[output_creation]"]
-    assert lines[-3].startswith("# videos of more than 720 lines should be made smaller: the processor does everything")
-    assert lines[-1] == "# output_video_scale = 0.3333"
+    assert lines[-3].startswith(SMALLER)
+    assert lines[-2:] == [
+        "# for one of 2160 lines; --auto-tune looks at each target:",
+        "# output_video_scale = 0.3333",
+    ]
     parse_ini("\n".join(lines), "advice")
+
+
+def test_for_a_target_that_is_named_the_size_is_a_value():
+    advice = advise(facts(usable=("cpu",), cores=2))
+    lines = ini_lines(advice, SCHEMA, 1080)
+    assert lines[-4:-2] == ["", "[output_creation]"]
+    assert lines[-1] == "output_video_scale = 0.6667"
+    assert "[output_creation]" not in ini_lines(advice, SCHEMA, 720)
 
 
 def test_a_note_comes_first():

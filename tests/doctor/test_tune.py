@@ -4,11 +4,9 @@ import pytest
 
 from facefusion.cli.main import main
 from facefusion.config.origin import AUTO_TUNE, COMMAND_LINE, DEFAULT
-from facefusion.core.errors import MediaError
-from facefusion.core.formats import MediaKind
 from facefusion.doctor import tune
 from facefusion.doctor.advice import advise
-from facefusion.doctor.tune import apply_advice, auto_tune, target_lines
+from facefusion.doctor.tune import apply_advice, auto_tune
 from facefusion.inference.providers.base import Obstacle
 from facefusion.observability.events import Notice
 from tests.doctor.machines import facts, look, settings
@@ -94,30 +92,6 @@ def test_a_card_that_is_here_and_does_not_work_is_said(monkeypatch):
     assert first == Notice("execution provider cuda does not work here: the driver is too old", warning=True)
     assert last.message.startswith("--auto-tune found no graphics card that works and set: execution_providers = cpu,")
     assert value(tuned, "execution_providers") == ("cpu",)
-
-
-class Info:
-    def __init__(self, kind, size):
-        self.kind = kind
-        self.size = size
-
-
-@pytest.mark.parametrize(
-    ("kind", "size", "lines"),
-    [(MediaKind.VIDEO, (1920, 1080), 1080), (MediaKind.VIDEO, (1080, 1920), 1080), (MediaKind.IMAGE, (800, 600), None)],
-)
-def test_the_lines_of_a_target_are_its_shorter_side(kind, size, lines, tmp_path, monkeypatch):
-    monkeypatch.setattr(tune, "probe", lambda path: Info(kind, size))
-    assert target_lines(settings(target_path=tmp_path / "target")) == lines
-
-
-def test_a_target_that_cannot_be_read_is_left_to_the_run(tmp_path, monkeypatch):
-    def refuse(path):
-        raise MediaError("it is damaged", "Mend it.")
-
-    monkeypatch.setattr(tune, "probe", refuse)
-    assert target_lines(settings(target_path=tmp_path / "target")) is None
-    assert target_lines(settings()) is None
 
 
 @pytest.mark.parametrize(("words", "tuned"), [(["run", "--auto-tune"], 1), (["run"], 0), (["config"], 0)])

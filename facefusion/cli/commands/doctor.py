@@ -33,7 +33,7 @@ def execute(context: Context) -> int:
     else:
         context.write(f"\n{conclusion(findings)}\n")
         if advice is not None:
-            lines = [headline(advice), "", *ini_lines(advice, snapshot.schema)]
+            lines = [headline(advice), "", *ini_lines(advice, snapshot.schema, examination.target_lines)]
             context.write("\n" + "\n".join(lines) + "\n")
     return SetupError.exit_code if is_faulty(findings) else 0
 
