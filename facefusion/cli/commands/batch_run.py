@@ -1,0 +1,70 @@
+"""Processes many files named by patterns, as one job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from facefusion.app.model_names import with_model_names
+from facefusion.cli.command import Context
+from facefusion.cli.job_work import JobVoice, job_runner, open_store, run_job
+from facefusion.config.frozen import freeze
+from facefusion.config.settings import PatternsSettings, ProcessorsSettings
+from facefusion.core.errors import UsageError
+from facefusion.jobs.batch import Batch, plan_batch
+from facefusion.jobs.model import Job, JobStatus, StepStatus
+from facefusion.observability.events import Notice
+from facefusion.processors.registry import find_processor
+
+PREFIX = "batch"
+
+
+def execute(context: Context) -> int:
+    """Check every step, run them all, and count them; the results' paths go to the output stream, one a line.
+
+    The job stays, so that what failed, or what a stop left undone, can be done later.
+    """
+    patterns = context.state.snapshot.get(PatternsSettings)
+    batch = plan_batch(patterns)
+    if patterns.source_pattern is None:
+        _check_sources_unneeded(context)
+    for notice in batch.notices:
+        context.events.emit(Notice(notice, warning=True))
+    store = open_store(context)
+    job_id = store.create_timed(PREFIX, _frozen_steps(context, batch)).id
+    runner = job_runner(context, store, listener=_BatchVoice(context))
+    return run_job(context, job_id, runner.submit_and_run)
+
+
+def _check_sources_unneeded(context: Context) -> None:
+    """Raise where every step would fail for want of a source."""
+    for name in context.state.snapshot.get(ProcessorsSettings).processors:
+        if find_processor(name).load().needs_sources:
+            raise UsageError(
+                f"no sources are given, and {name} needs a source face",
+                "Name images with --source-pattern, such as 'faces/*.jpg'.",
+            )
+
+
+def _frozen_steps(context: Context, batch: Batch) -> Iterator[dict[str, object]]:
+    """The settings of each step as the job file keeps them."""
+    frozen = freeze(with_model_names(context.state.snapshot, context.events))
+    for step in batch.steps:
+        sources = [] if step.source is None else [str(step.source)]
+        paths = {"source_paths": sources, "target_path": str(step.target), "output_path": str(step.output)}
+        yield {**frozen, **paths}
+
+
+class _BatchVoice(JobVoice):
+    """Tells the user how a batch goes on."""
+
+    def job_ended(self, job: Job) -> None:
+        """Count what is done and what is not, and say how to do the rest."""
+        done = sum(step.status is StepStatus.COMPLETED for step in job.steps)
+        line = f"{done} of {len(job.steps)} done"
+        if job.status is JobStatus.COMPLETED:
+            self._context.terminal.line(f"{line}.")
+            return
+        failed = sum(step.has_failed for step in job.steps)
+        self._context.terminal.line(
+            f"{line}, {failed} failed. job-retry {job.id} does again what is not done.", "error"
+        )
