@@ -15,7 +15,7 @@ from facefusion.cli.exit import conclude
 from facefusion.cli.logging_setup import set_up, set_up_early
 from facefusion.cli.parser import HelpRequested, Invocation, parse_command, split_command
 from facefusion.cli.settings import UisSettings
-from facefusion.cli.signals import stop_on_signals
+from facefusion.cli.signals import work_listening
 from facefusion.cli.streams import Output, claim_standard_descriptors
 from facefusion.config.option import EXECUTION_COMMANDS
 from facefusion.config.schema import Schema
@@ -48,8 +48,7 @@ def main(words: Sequence[str] | None = None, application: Application | None = N
         application = application or load_application()
         schema = program_schema(application)
         invocation = parse_command(command, rest, schema)
-        with stop_on_signals(stop, terminal):
-            return _execute(invocation, schema, application, terminal, output, stop)
+        return work_listening(lambda: _execute(invocation, schema, application, terminal, output, stop), stop, terminal)
     except HelpRequested as request:
         output.write(request.text)
         return 0

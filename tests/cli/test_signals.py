@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from facefusion.cli.signals import stop_on_signals
+from facefusion.cli.signals import stop_on_signals, work_listening
 from facefusion.core.errors import Stopped
 from facefusion.core.stop import StopToken
 from facefusion.observability.terminal import Terminal
@@ -34,7 +34,7 @@ sys.argv = ["facefusion.py", "--version"]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
 WHILE_WORKING = """
-import os, signal, sys
+import os, signal, sys, time
 from facefusion.cli.main import main
 from tests.cli.fakes import FakeApplication
 application = FakeApplication()
@@ -42,10 +42,26 @@ application = FakeApplication()
 def interrupted(events, stop):
     for number in sys.argv[2].split(","):
         os.kill(os.getpid(), int(number))
-    stop.check()
+        while not stop.requested:
+            time.sleep(0.01)
+    stop.sleep(60)
 
 application.before_report = interrupted
 raise SystemExit(main(["run", "-t", sys.argv[1], "-o", "result.mp4", *sys.argv[3:]], application))
+"""
+
+WITHIN_A_LIBRARY = """
+import hashlib
+from facefusion.cli.main import main
+from tests.cli.fakes import FakeApplication
+application = FakeApplication()
+
+def endless(events, stop):
+    print("working", flush=True)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
+
+application.before_report = endless
+raise SystemExit(main(["run", "-t", "target.mp4", "-o", "result.mp4", "--log-level", "error"], application))
 """
 
 
@@ -121,15 +137,40 @@ def test_a_signal_that_is_ignored_stays_ignored():
     assert not stop.requested
 
 
-def test_another_thread_than_the_main_one_sets_no_handlers():
+def test_the_work_has_a_thread_of_its_own_and_its_outcome_comes_back():
+    def fail():
+        raise Stopped("Ctrl-C")
+
+    stop, terminal = StopToken(), Terminal(io.StringIO())
+    assert work_listening(threading.current_thread, stop, terminal) is not threading.current_thread()
+    with pytest.raises(Stopped, match="Ctrl-C"):
+        work_listening(fail, stop, terminal)
+
+
+def test_a_library_that_is_long_at_work_keeps_no_signal_waiting(tmp_path):
+    (tmp_path / "target.mp4").write_bytes(b"x")
+    call = [sys.executable, "-c", WITHIN_A_LIBRARY]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        call, cwd=tmp_path, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "working\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.readline() == "Stopping; once more to end at once.\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == -signal.SIGINT
+
+
+def test_another_thread_than_the_main_one_works_as_it_is_and_sets_no_handlers():
     before = signal.getsignal(signal.SIGINT)
     within = []
 
     def work():
-        with stop_on_signals(StopToken(), Terminal(io.StringIO())):
-            within.append(signal.getsignal(signal.SIGINT))
+        within.append((threading.current_thread(), signal.getsignal(signal.SIGINT)))
 
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=work_listening, args=(work, StopToken(), Terminal(io.StringIO())))
     thread.start()
     thread.join()
-    assert within == [before]
+    assert within == [(thread, before)]
