@@ -151,13 +151,16 @@ class JobRunner:
     def submit_and_run(self, job_id: str) -> Job:
         """Queue a drafted job and run it, without letting it go in between.
 
+        A ``job-submit-all`` of another process may have queued it meanwhile, which makes no difference.
+
         Raises:
             UsageError: no job can have that id.
             JobError: there is no such job, it is not drafted or without steps, or another process runs it.
             Stopped: a stop was requested; the job is queued.
         """
-        with self.store.hold(job_id):
-            return _Run(self, self.store.submit(job_id)).to_its_end()
+        with self.store.hold(job_id) as job:
+            queued = job if job.status is JobStatus.QUEUED else self.store.submit(job_id)
+            return _Run(self, queued).to_its_end()
 
     def _all(self, status: JobStatus) -> Tally:
         scan = self.store.scan(status)

@@ -103,17 +103,19 @@ class JobStore:
             JobError: a job has it already.
         """
         check_id(job_id)
+        drafted = _drafted(steps)
         with self._alone():
             place = self._folder.locate(job_id)
             if place is not None:
                 raise JobError(f"there is a job {job_id} already ({place.status.value})", "Choose another id.")
-            return self._create(job_id, steps)
+            return self._create(job_id, drafted)
 
     def create_timed(self, prefix: str, steps: Iterable[Mapping[str, object]] = ()) -> Job:
         """Make a drafted job whose id is made of a word and the local time, and of a number where that is taken."""
+        drafted = _drafted(steps)
         with self._alone():
             free = (job_id for job_id in timed_ids(prefix, self._now()) if self._folder.locate(job_id) is None)
-            return self._create(next(free), steps)
+            return self._create(next(free), drafted)
 
     def add_step(self, job_id: str, args: Mapping[str, object]) -> Job:
         """Put a step behind the last.
@@ -219,9 +221,8 @@ class JobStore:
 
     # What follows is called by who is alone with the folder, where it writes.
 
-    def _create(self, job_id: str, steps: Iterable[Mapping[str, object]]) -> Job:
-        drafted = tuple(JobStep(StepStatus.DRAFTED, dict(args)) for args in steps)
-        job = Job(job_id, JobStatus.DRAFTED, self._now(), None, drafted)
+    def _create(self, job_id: str, steps: tuple[JobStep, ...]) -> Job:
+        job = Job(job_id, JobStatus.DRAFTED, self._now(), None, steps)
         self._folder.write(job)
         return job
 
@@ -320,6 +321,10 @@ class JobStore:
         if message not in self._told:
             self._told.add(message)
             self._events.emit(Notice(message, warning=True))
+
+
+def _drafted(steps: Iterable[Mapping[str, object]]) -> tuple[JobStep, ...]:
+    return tuple(JobStep(StepStatus.DRAFTED, dict(args)) for args in steps)
 
 
 def _unknown(job_id: str) -> JobError:

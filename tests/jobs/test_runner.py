@@ -442,6 +442,12 @@ def test_a_drafted_job_is_submitted_and_run_in_one_go(bench):
     assert bench.runner.submit_and_run("demo").status is JobStatus.COMPLETED
 
 
+def test_that_another_process_submitted_it_meanwhile_makes_no_difference(bench):
+    bench.draft("demo", ("a.mp4", "one.mp4"))
+    bench.store.submit("demo")
+    assert bench.runner.submit_and_run("demo").status is JobStatus.COMPLETED
+
+
 def test_two_steps_that_wait_for_each_other_fail(bench):
     bench.queue("demo", ("two-demo-1.mp4", "one.mp4"), ("one-demo-0.mp4", "two.mp4"))
     assert bench.run().status is JobStatus.FAILED
