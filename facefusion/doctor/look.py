@@ -78,7 +78,7 @@ def look_around(
     missing = {
         provider.name: missing_libraries(provider, runtime)
         for provider in providers
-        if obstacles[provider.name] is not None and _has_hardware(provider, look)
+        if obstacles[provider.name] is not None and _may_lack_libraries(provider, look)
     }
     return replace(look, missing_libraries=missing)
 
@@ -91,9 +91,14 @@ def _obstacle(provider: Provider, snapshot: Snapshot, runtime: Runtime, test: Pr
         return Obstacle(f"{error.fault}; {error.remedy}", unexpected=True)
 
 
-def _has_hardware(provider: Provider, look: Look) -> bool:
-    offered = provider.runtime_name in look.runtime.offered
-    return offered and provider.suits(look.runtime.system, look.makers)
+def _may_lack_libraries(provider: Provider, look: Look) -> bool:
+    """Whether hardware and driver are as they should be, so that libraries are what is left."""
+    runtime = look.runtime
+    if provider.runtime_name not in runtime.offered or not provider.suits(runtime.system, look.makers):
+        return False
+    # TensorRT says itself that its libraries are missing, after what stops CUDA.
+    first = provider.companions or (provider.name,)
+    return all(PROVIDERS[name].obstacle(runtime) is None for name in first)
 
 
 def missing_libraries(provider: Provider, runtime: Runtime) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ def findings(examination: Examination) -> Iterator[Finding]:
     faults = try_imports(REQUIRED_MODULES)
     examination.broken.update(name for name, wrong in faults.items() if wrong)
     yield from import_findings(faults)
-    yield from version_findings(required_lines(), environment, frozenset(name for name in faults if not faults[name]))
+    yield from version_findings(required_lines(), environment, faults)
     yield from shadow_findings(environment)
 
 
@@ -90,7 +90,7 @@ def import_findings(faults: Mapping[str, str]) -> Iterator[Finding]:
             error = opencv_error(wrong.partition(": ")[2] or wrong, opencv_version())
             yield fault(TOPIC, error.fault, error.remedy)
             continue
-        package = PACKAGE_OF_MODULE.get(name, name)
+        package = _package_of(name)
         missing = wrong.endswith(f"No module named '{name}'")
         text = f"{package} is not installed" if missing else f"{name} cannot be imported: {wrong}"
         yield fault(TOPIC, text, _install(package))
@@ -107,13 +107,13 @@ def required_lines() -> tuple[str, ...]:
         return ()
 
 
-def version_findings(lines: Iterable[str], environment: Environment, loaded: frozenset[str]) -> Iterator[Finding]:
+def version_findings(lines: Iterable[str], environment: Environment, faults: Mapping[str, str]) -> Iterator[Finding]:
     """Compare what is installed with what is pinned.
 
     Args:
         lines: of a list of requirements.
         environment: what is installed.
-        loaded: modules that can be imported, whoever brings them.
+        faults: what came of importing modules; a package that is missing is not told twice.
     """
     try:
         pins = read_pins(lines)
@@ -125,17 +125,19 @@ def version_findings(lines: Iterable[str], environment: Environment, loaded: fro
         return
     differing = [pin for pin in pins if environment.versions.get(pin.name) != pin.version]
     yield ok(TOPIC, f"{len(pins) - len(differing)} of {len(pins)} packages are as {LIST} pins them")
+    told = {_package_of(name) for name, wrong in faults.items() if wrong}
     for pin in differing:
-        yield _difference(pin, environment, loaded)
+        if pin.name in environment.versions or pin.name not in told:
+            yield _difference(pin, environment, faults)
 
 
-def _difference(pin: Pin, environment: Environment, loaded: frozenset[str]) -> Finding:
+def _difference(pin: Pin, environment: Environment, faults: Mapping[str, str]) -> Finding:
     wanted = f"{pin.name} {pin.version}"
     there = environment.versions.get(pin.name)
     if there is not None:
         return warning(TOPIC, f"{pin.name} {there} is installed, and {LIST} pins {pin.version}", _install(pin.name))
     others = environment.owners_of(RUNTIME) if pin.name.startswith(RUNTIME) else ()
-    if others and RUNTIME in loaded:
+    if others and not faults.get(RUNTIME):
         names = ", ".join(f"{name} {environment.versions.get(name, '')}".strip() for name in others)
         # Another build, chosen for its providers; the pinned version is what was tested.
         level = note if all(environment.versions.get(name) == pin.version for name in others) else warning
@@ -170,6 +172,10 @@ def read_pins(lines: Iterable[str]) -> tuple[Pin, ...]:
         if exact and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
             pins.append(Pin(normal(requirement.name), exact[0]))
     return tuple(pins)
+
+
+def _package_of(module: str) -> str:
+    return PACKAGE_OF_MODULE.get(module, module)
 
 
 def normal(name: str) -> str:

@@ -22,7 +22,9 @@ EXAMPLE_LINES = 2160
 
 def line(finding: Finding) -> str:
     """A finding as one line, whatever the text of an error holds."""
-    text = " ".join(f"{finding.text}. {finding.remedy}".split()) if finding.remedy else " ".join(finding.text.split())
+    text = " ".join(finding.text.split()).rstrip(".")
+    if finding.remedy:
+        text = f"{text}. {' '.join(finding.remedy.split())}"
     return f"{finding.level.value.ljust(LEVEL_WIDTH)}  {finding.topic.ljust(TOPIC_WIDTH)}  {text}"
 
 

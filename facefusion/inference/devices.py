@@ -19,6 +19,9 @@ _COMMAND = ("nvidia-smi", "-q", "-x")
 _TIMEOUT_SECONDS = 20.0
 """The driver may take several seconds to wake a card that no process uses."""
 
+SAID_MOST = 200
+"""Characters of what ``nvidia-smi`` complains about that are told."""
+
 Runner = Callable[[Sequence[str], float], str]
 """Runs a command with a time-out in seconds and returns what it prints; raises ``OSError`` or ``SubprocessError``."""
 
@@ -102,6 +105,9 @@ def look_for_gpus(*, visible: str | None = None, run: Runner | None = None) -> t
         report = (run or _run)(_COMMAND, _TIMEOUT_SECONDS)
     except FileNotFoundError:
         return (), ""
+    except subprocess.CalledProcessError as error:
+        said = " ".join((error.stdout or error.stderr or "").split())
+        return (), f"nvidia-smi failed with status {error.returncode}{f': {said[:SAID_MOST]}' if said else ''}"
     except (OSError, subprocess.SubprocessError) as error:
         return (), f"nvidia-smi failed: {error}"
     try:

@@ -21,7 +21,7 @@ from scripts.setup_environment import SUPPORTED_VERSIONS
 
 PINNED = ("numpy==2.4.6", "onnxruntime-gpu==1.31.1", "pillow-heif==1.8.1")
 INSTALL = f"Run: {sys.executable} -m pip install -r {Path(__file__).parents[2] / 'requirements.txt'}"
-LOADED = frozenset({"onnxruntime", "numpy"})
+LOADED = {"onnxruntime": "", "numpy": ""}
 
 
 def environment(**versions):
@@ -84,6 +84,14 @@ def test_another_build_of_the_same_onnxruntime_is_a_choice_and_of_another_versio
     other = compare(numpy="2.4.6", onnxruntime="1.32.0", pillow_heif="1.8.1")
     assert same[1] == (Level.NOTE, "onnxruntime-openvino 1.31.1 stands in the place of onnxruntime-gpu 1.31.1")
     assert other[1] == (Level.WARNING, "onnxruntime 1.32.0 stands in the place of onnxruntime-gpu 1.31.1")
+
+
+def test_a_package_that_was_told_as_missing_is_not_told_again():
+    missing = {"numpy": "ModuleNotFoundError: No module named 'numpy'"}
+    installed = environment(onnxruntime_gpu="1.31.1", pillow_heif="1.8.1")
+    assert [one.level for one in version_findings(PINNED, installed, missing)] == [Level.OK]
+    older = environment(numpy="1.0", onnxruntime_gpu="1.31.1", pillow_heif="1.8.1")
+    assert [one.level for one in version_findings(PINNED, older, missing)] == [Level.OK, Level.WARNING]
 
 
 def test_without_any_onnxruntime_the_pinned_one_is_missing():

@@ -190,6 +190,8 @@ def test_a_provider_that_does_not_start_on_hardware_that_is_here_has_its_librari
     runtime = replace(GPU_RUNTIME, system="Linux")
     seen = look_around(settings(), (broken, unasked), runtime=runtime, test=fails, units=(NVIDIA,))
     assert seen.missing_libraries == {"cuda": ("libno_such_library.so.1",)}
+    older = replace(runtime, gpus=tuple(replace(gpu, cuda_version=(12, 2)) for gpu in runtime.gpus))
+    assert look_around(settings(), (broken,), runtime=older, test=fails, units=(NVIDIA,)).missing_libraries == {}
     assert seen.obstacles["cuda"] == Obstacle(
         "ONNX Runtime gave CPUExecutionProvider instead; it needs onnxruntime-gpu (pip install -r "
         "requirements-cuda.txt)",

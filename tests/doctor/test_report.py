@@ -17,7 +17,7 @@ H200 = ("NVIDIA H200", 143771, 143000)
 
 def test_a_finding_is_one_line_in_columns():
     assert line(ok("python", "Python 3.11")) == "ok       python    Python 3.11"
-    assert line(warning("package", "numpy\nis old", "Run: pip")) == "warning  package   numpy is old. Run: pip"
+    assert line(warning("package", "numpy\nis old.", "Run: pip")) == "warning  package   numpy is old. Run: pip"
 
 
 def test_the_conclusion_counts():

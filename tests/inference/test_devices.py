@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from facefusion.inference.devices import Gpu, GpuClass, classify, find_gpus, roomiest
+from facefusion.inference.devices import Gpu, GpuClass, classify, find_gpus, look_for_gpus, roomiest
 from tests.inference.fakes import CARD
 
 REPORT = """<?xml version="1.0" ?>
@@ -98,6 +98,14 @@ def test_cards_are_numbered_as_cuda_sees_them(visible, found):
 def test_without_a_report_there_are_no_cards(error, said, caplog):
     assert find_gpus(run=raises(error)) == ()
     assert ("nvidia-smi failed" in caplog.text) == said
+
+
+def test_what_the_driver_complains_about_is_told():
+    failed = subprocess.CalledProcessError(9, "nvidia-smi", output="NVIDIA-SMI has failed\nMake sure it is loaded.\n")
+    assert look_for_gpus(run=raises(failed)) == (
+        (),
+        "nvidia-smi failed with status 9: NVIDIA-SMI has failed Make sure it is loaded.",
+    )
 
 
 def test_an_unreadable_report_means_no_cards(caplog):
