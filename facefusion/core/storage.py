@@ -86,7 +86,8 @@ def size_of(path: Path) -> int:
     """Bytes in a file, or in all files of a folder. Links count as what they are."""
     if not path.is_dir() or path.is_symlink():
         return path.lstat().st_size
-    return sum(size_of(Path(entry)) for entry in os.scandir(path))
+    with os.scandir(path) as entries:
+        return sum(size_of(Path(entry)) for entry in entries)
 
 
 def remove(path: Path) -> Removed:
