@@ -127,7 +127,12 @@ def test_hardware_of_others_gets_the_provider_that_works_with_it(provider, unit,
 
 @pytest.mark.parametrize(
     ("cores", "memory", "threads", "strategy", "height"),
-    [(2, 4, 2, "conservative", 720), (0.5, 16, 1, "balanced", 720), (64, 256, 32, "balanced", 1080)],
+    [
+        (2, 4, 2, "conservative", 720),
+        (0.5, 16, 1, "balanced", 720),
+        (8, 32, 8, "balanced", 1080),
+        (64, 256, 32, "balanced", None),
+    ],
 )
 def test_a_processor_alone_gets_a_thread_for_each_core_and_smaller_videos(cores, memory, threads, strategy, height):
     advice = advise(facts(usable=("cpu",), cores=cores, memory=memory))

@@ -58,7 +58,7 @@ def test_advice_is_an_ini_file_that_the_program_reads():
     )
 
 
-SMALLER = "# videos of more than 720 lines should be made smaller: the processor does everything, and a frame of 2160p "
+SMALLER = "# videos of more than 720 lines should be made smaller: the processor does everything, and a video of 2160p "
 
 
 def test_a_smaller_size_is_a_comment_as_long_as_no_target_is_known():
