@@ -16,6 +16,7 @@ from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.graph import GraphRunner
 from facefusion.core.stop import StopToken
+from facefusion.inference.interruption import Interruption
 from facefusion.inference.pool import InferencePool
 from facefusion.inference.runner import PooledGraph
 from facefusion.inference.session import ModelFile
@@ -78,11 +79,11 @@ class Models:
         """Memory that one worker needs to run the graphs, at most one at a time, as the catalogue estimates it."""
         return max((int(card.number("worker_megabytes", 0)) for card in self.cards.values()), default=0)
 
-    def runners(self, pool: InferencePool, stop: StopToken) -> Runners:
-        """What makes the runner of a card's graph; the graph is not run any more once a stop is requested."""
+    def runners(self, pool: InferencePool, interruption: Interruption) -> Runners:
+        """What makes the runner of a card's graph."""
 
         def runner(card: ModelCard) -> GraphRunner:
-            return PooledGraph(pool, self._files[card.name], stop)
+            return PooledGraph(pool, self._files[card.name], interruption)
 
         return runner
 

@@ -27,6 +27,7 @@ from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.sources import find_source_faces
+from facefusion.inference.interruption import Interruption
 from facefusion.media.codecs import check_encoder
 from facefusion.media.container import container_of
 from facefusion.media.image import read_image
@@ -104,7 +105,7 @@ class _Step:
         self._stop.check()
         resources = Resources(self._snapshot, subject.info, self._sessions, self._events, self._stack)
         resources.pool.preload(models.files())
-        runners = models.runners(resources.pool, self._stop)
+        runners = models.runners(resources.pool, self._stack.enter_context(Interruption(self._stop)))
         analyser = build_analyser(self._snapshot, models.cards, runners) if self._needs_faces() else None
         sources = self._sources(photos, analyser)
         work = self._work(subject, models, runners, analyser, sources, output)

@@ -18,6 +18,7 @@ from facefusion.core.values import Tensor
 from facefusion.inference.execution import Device, Execution
 from facefusion.inference.gate import DeviceGate
 from facefusion.inference.idle import IdleTimer
+from facefusion.inference.interruption import RunOptions
 from facefusion.inference.keys import FileDigests, SessionKey, session_key
 from facefusion.inference.session import (
     DeviceMemoryError,
@@ -82,10 +83,10 @@ class Lease:
         self.session = session
         self._gate = gate
 
-    def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def run(self, inputs: Mapping[str, Tensor], options: RunOptions | None = None) -> dict[str, Tensor]:
         """Wait for the device, run the graph once and return its outputs by name. See :meth:`Session.run`."""
         with self._gate.passage():
-            return self.session.run(inputs)
+            return self.session.run(inputs, options)
 
 
 class InferencePool:

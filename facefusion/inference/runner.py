@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from facefusion.core.errors import ModelError
-from facefusion.core.stop import StopToken
 from facefusion.core.values import Tensor
+from facefusion.inference.interruption import Interruption
 from facefusion.inference.pool import InferencePool
 from facefusion.inference.session import DeviceMemoryError, GraphInput, ModelFile
 
@@ -19,13 +19,13 @@ class PooledGraph:
     Args:
         pool: holds the session.
         model: whose graph is run.
-        stop: looked at before each run, since a large frame takes many of them.
+        interruption: ends a run, and keeps another one from beginning, once a stop is asked for.
     """
 
-    def __init__(self, pool: InferencePool, model: ModelFile, stop: StopToken) -> None:
+    def __init__(self, pool: InferencePool, model: ModelFile, interruption: Interruption) -> None:
         self._pool = pool
         self._model = model
-        self._stop = stop
+        self._interruption = interruption
 
     def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Run the graph once and return its outputs by name.
@@ -38,15 +38,14 @@ class PooledGraph:
             DeviceMemoryError: the device has no memory left.
             Stopped: a stop was requested.
         """
-        self._stop.check()
-        with self._pool.lease(self._model) as lease:
+        with self._interruption.run() as options, self._pool.lease(self._model) as lease:
             self._check(inputs, lease.session.inputs)
             try:
-                return lease.run(inputs)
+                return lease.run(inputs, options)
             except DeviceMemoryError:
                 if not self._pool.release_unused():
                     raise
-                return lease.run(inputs)
+                return lease.run(inputs, options)
 
     def _check(self, given: Mapping[str, Tensor], wanted: Mapping[str, GraphInput]) -> None:
         if given.keys() != wanted.keys():

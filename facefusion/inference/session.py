@@ -14,6 +14,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as runtime_state
 
 from facefusion.core.errors import ModelError, ProviderError, ResourceError
 from facefusion.core.values import Tensor
+from facefusion.inference.interruption import RunOptions
 from facefusion.inference.providers.base import Provider, ProviderOptions
 from facefusion.inference.runtime import ERRORS_ONLY
 
@@ -62,8 +63,8 @@ class Session(Protocol):
     def inputs(self) -> Mapping[str, GraphInput]:
         """The graph's inputs by name."""
 
-    def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Run once and return all outputs by name.
+    def run(self, inputs: Mapping[str, Tensor], options: RunOptions | None = None) -> dict[str, Tensor]:
+        """Run once and return all outputs by name; another thread may end it by way of ``options``.
 
         Raises:
             ModelError: the graph rejects the inputs.
@@ -149,10 +150,10 @@ class OrtSession:
         """The graph's inputs by name."""
         return self._inputs
 
-    def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def run(self, inputs: Mapping[str, Tensor], options: RunOptions | None = None) -> dict[str, Tensor]:
         """See :meth:`Session.run`."""
         try:
-            results: Sequence[Tensor] = self._session.run(self._outputs, dict(inputs))
+            results: Sequence[Tensor] = self._session.run(self._outputs, dict(inputs), options)
         except _RUNTIME_ERRORS as error:
             if _is_out_of_memory(error):
                 raise DeviceMemoryError(f"{self._name}: no memory left to run on {self._provider}") from error

@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 from facefusion.core.values import Tensor
 from facefusion.inference.devices import Gpu
 from facefusion.inference.execution import Device, Execution
+from facefusion.inference.interruption import RunOptions
 from facefusion.inference.providers.registry import PROVIDERS
 from facefusion.inference.runtime import Runtime
 from facefusion.inference.session import GraphInput, LoadRequest, ModelFile
@@ -60,7 +61,7 @@ class FakeSession:
         self.shapes_run: list[tuple[int, ...]] = []
         self._work = work
 
-    def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def run(self, inputs: Mapping[str, Tensor], options: RunOptions | None = None) -> dict[str, Tensor]:
         self._work()
         self.shapes_run.append(inputs["x"].shape)
         return {"y": inputs["x"] * 2}
@@ -117,3 +118,42 @@ def graph(folder: Path, name: str = "affine") -> ModelFile:
     path = folder / f"{name}.onnx"
     onnx.save(model, path)
     return ModelFile(name, path)
+
+
+def endless_graph(folder: Path) -> ModelFile:
+    """A real graph that adds one to ``x`` for longer than anybody waits."""
+    step = helper.make_graph(
+        [
+            helper.make_node("Add", ["before", "one"], ["after"]),
+            helper.make_node("Identity", ["go_on"], ["goes_on"]),
+        ],
+        "step",
+        [
+            helper.make_tensor_value_info("count", TensorProto.INT64, []),
+            helper.make_tensor_value_info("go_on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("before", TensorProto.FLOAT, [1]),
+        ],
+        [
+            helper.make_tensor_value_info("goes_on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("after", TensorProto.FLOAT, [1]),
+        ],
+    )
+    constants = [
+        helper.make_tensor("times", TensorProto.INT64, [], [2**60]),
+        helper.make_tensor("begin", TensorProto.BOOL, [], [True]),
+        helper.make_tensor("one", TensorProto.FLOAT, [1], [1.0]),
+    ]
+    model = helper.make_model(
+        helper.make_graph(
+            [helper.make_node("Loop", ["times", "begin", "x"], ["y"], body=step)],
+            "endless",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])],
+            constants,
+        ),
+        ir_version=8,
+        opset_imports=[helper.make_opsetid("", 17)],
+    )
+    path = folder / "endless.onnx"
+    onnx.save(model, path)
+    return ModelFile("endless", path)

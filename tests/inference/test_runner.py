@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -8,10 +10,13 @@ import pytest
 from facefusion.core.errors import ModelError, Stopped
 from facefusion.core.graph import GraphRunner
 from facefusion.core.stop import StopToken
+from facefusion.inference.interruption import Interruption
 from facefusion.inference.pool import InferencePool
 from facefusion.inference.runner import PooledGraph
 from facefusion.inference.session import DeviceMemoryError, OrtSession
-from tests.inference.fakes import FakeLoader, FakeSession, Heard, execution, file, graph
+from tests.inference.fakes import FakeLoader, FakeSession, Heard, endless_graph, execution, file, graph
+
+UNSTOPPED = Interruption(StopToken())
 
 
 def pool(load=OrtSession, *providers):
@@ -21,7 +26,7 @@ def pool(load=OrtSession, *providers):
 def test_a_pooled_graph_runs_from_many_threads(tmp_path):
     inputs = [np.full((number + 1, 4), number, np.float32) for number in range(32)]
     with pool() as shared, ThreadPoolExecutor(8) as workers:
-        runner: GraphRunner = PooledGraph(shared, graph(tmp_path), StopToken())
+        runner: GraphRunner = PooledGraph(shared, graph(tmp_path), UNSTOPPED)
         results = list(workers.map(lambda rows: runner.run({"x": rows})["y"], inputs))
         assert shared.counters.loads == 1
     for rows, got in zip(inputs, results, strict=True):
@@ -31,7 +36,7 @@ def test_a_pooled_graph_runs_from_many_threads(tmp_path):
 @pytest.mark.parametrize(("given", "said"), [({}, "none"), ({"data": 1}, "data"), ({"x": 1, "data": 1}, "data, x")])
 def test_inputs_of_other_names_are_refused(tmp_path, given, said):
     with pool() as shared, pytest.raises(ModelError) as refused:
-        PooledGraph(shared, graph(tmp_path), StopToken()).run(dict.fromkeys(given, np.zeros((1, 4), np.float32)))
+        PooledGraph(shared, graph(tmp_path), UNSTOPPED).run(dict.fromkeys(given, np.zeros((1, 4), np.float32)))
     assert str(refused.value) == (
         f"affine: the graph takes the inputs x and was given {said}. "
         "Its file is another model than the catalogue says: delete it and fetch it with force-download."
@@ -50,15 +55,15 @@ def test_out_of_memory_in_a_run_releases_the_others_and_tries_once_more(tmp_path
 
     ones = {"x": np.ones((1, 2), np.float32)}
     with pool(FakeLoader(make)) as shared:
-        PooledGraph(shared, file(tmp_path, "b"), StopToken()).run(ones)
-        np.testing.assert_array_equal(PooledGraph(shared, file(tmp_path, "a"), StopToken()).run(ones)["y"], [[2, 2]])
+        PooledGraph(shared, file(tmp_path, "b"), UNSTOPPED).run(ones)
+        np.testing.assert_array_equal(PooledGraph(shared, file(tmp_path, "a"), UNSTOPPED).run(ones)["y"], [[2, 2]])
         assert shared.counters.evictions == 1
         failing[:] = [True]
         with pytest.raises(DeviceMemoryError, match="a: no memory left to run on cpu"):
-            PooledGraph(shared, file(tmp_path, "a"), StopToken()).run(ones)
+            PooledGraph(shared, file(tmp_path, "a"), UNSTOPPED).run(ones)
 
 
-def test_a_stop_ends_a_frame_between_two_runs_of_its_graph(tmp_path):
+def test_no_run_begins_after_a_stop(tmp_path):
     stop = StopToken()
     ran = []
 
@@ -67,9 +72,30 @@ def test_a_stop_ends_a_frame_between_two_runs_of_its_graph(tmp_path):
         stop.request("Ctrl-C")
 
     ones = {"x": np.ones((1, 2), np.float32)}
-    with pool(FakeLoader(lambda request: FakeSession(work=work))) as shared:
-        runner = PooledGraph(shared, file(tmp_path, "a"), stop)
+    with pool(FakeLoader(lambda request: FakeSession(work=work))) as shared, Interruption(stop) as interruption:
+        runner = PooledGraph(shared, file(tmp_path, "a"), interruption)
         runner.run(ones)
         with pytest.raises(Stopped, match="Ctrl-C"):
             runner.run(ones)
     assert len(ran) == 1
+
+
+def test_a_stop_ends_a_run_that_is_under_way(tmp_path, capfd):
+    stop = StopToken()
+    before = set(threading.enumerate())
+    with pool() as shared, Interruption(stop) as interruption, ThreadPoolExecutor(2) as workers:
+        runner = PooledGraph(shared, endless_graph(tmp_path), interruption)
+        runs = [workers.submit(runner.run, {"x": np.ones(1, np.float32)}) for _ in range(2)]
+        while shared.counters.loads + shared.counters.hits < 2:
+            time.sleep(0.01)
+        stop.request("Ctrl-C")
+        for run in runs:
+            with pytest.raises(Stopped, match="Ctrl-C"):
+                run.result()
+    assert set(threading.enumerate()) <= before
+    assert capfd.readouterr().err == ""
+
+
+def test_a_failure_without_a_stop_stays_what_it_is(tmp_path):
+    with pool() as shared, Interruption(StopToken()) as interruption, pytest.raises(ModelError, match="affine"):
+        PooledGraph(shared, graph(tmp_path), interruption).run({"x": np.ones((1, 3), np.float32)})

@@ -41,7 +41,7 @@ class StubSession:
     def get_outputs(self):
         return []
 
-    def run(self, names, inputs):
+    def run(self, names, inputs, options):
         raise self.error
 
 
