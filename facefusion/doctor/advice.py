@@ -16,9 +16,9 @@ OTHER_ACCELERATORS = ("rocm", "migraphx", "coreml", "openvino", "qnn", "directml
 """Providers beside NVIDIA's, in the order in which they are preferred."""
 
 AMPLE = 16 * GIB
-"""Bytes free on a card that hold every model of the largest pipelines at once."""
+"""Bytes free on a card from which all models are kept loaded. An estimate, not measured on a card."""
 TIGHT = 6 * GIB
-"""Bytes free on a card below which models and frames of 2160p get in each other's way."""
+"""Bytes free on a card below which models are released early. An estimate, not measured on a card."""
 LITTLE_RAM = 8 * GIB
 
 HEIGHT_OF_CORES = ((4, 720), (32, 1080))
