@@ -50,7 +50,7 @@ class Environment:
     @classmethod
     def read(cls) -> Environment:
         """Look at the packages that this Python finds."""
-        found = {normal(dist.metadata.get("Name") or ""): dist.version for dist in metadata.distributions()}
+        found = {normal(dist.metadata["Name"] or ""): dist.version for dist in metadata.distributions()}
         return cls(found, metadata.packages_distributions())
 
     def owners_of(self, module: str) -> tuple[str, ...]:
