@@ -19,6 +19,7 @@ from facefusion.config.legacy import RETIRED
 from facefusion.config.option import EXECUTION_COMMANDS, JOB_STEP_COMMANDS
 from facefusion.config.render import help_text
 from facefusion.config.schema import OptionSpec, Schema, flag_of
+from facefusion.config.settings import PatternsSettings
 from facefusion.core.errors import UsageError
 
 PROGRAM = "facefusion"
@@ -91,7 +92,10 @@ def parse_command(command: Command, words: Sequence[str], schema: Schema) -> Inv
     parser = command_parser(command, specs)
     found, rest = parser.parse_known_args(_full_flags(words, _flags(command, specs), command))
     if rest:
-        raise UsageError(f"{command.name}: {rest[0]} is no option of this command", f"See: {parser.prog} --help")
+        takes_patterns = any(spec.group is PatternsSettings for spec in specs)
+        quote = "A pattern is put in quotes, so that the shell leaves it alone. " if takes_patterns else ""
+        see = f"{quote}See: {parser.prog} --help"
+        raise UsageError(f"{command.name}: {rest[0]} is no option of this command", see)
     names = (*(spec.name for spec in specs), *RETIRED)
     given = {name: getattr(found, name) for name in names if hasattr(found, name)}
     positionals = [word for one in command.positionals for word in _words(getattr(found, _place(one), ()))]

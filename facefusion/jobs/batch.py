@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -91,12 +92,12 @@ def _found(role: str, pattern: str) -> Found:
     found = find_files(pattern, KINDS[role])
     if found.files:
         return found
+    flag = f"--{role}-pattern"
+    if not found.others and not glob.has_magic(pattern) and not Path(pattern).is_dir():
+        raise InputError(f"{role} {pattern}: there is no such file or folder", f"Check the path given with {flag}.")
     others = f", only {_listed(found.others)}" if found.others else ""
     hint = " A [ that is no wildcard is written [[]." if "[" in pattern and not found.others else ""
-    raise InputError(
-        f"the {role} pattern {pattern} matches no {_nouns(role)} file{others}",
-        f"Check --{role}-pattern, and put it in quotes.{hint}",
-    )
+    raise InputError(f"the {role} pattern {pattern} matches no {_nouns(role)} file{others}", f"Check {flag}.{hint}")
 
 
 def _nouns(role: str) -> str:

@@ -118,20 +118,35 @@ def test_what_is_passed_over_is_cut_in_a_long_list():
         ),
         (
             {"target": "clips/*.avi"},
-            "the target pattern clips/*.avi matches no image or video file. "
-            "Check --target-pattern, and put it in quotes.",
+            "the target pattern clips/*.avi matches no image or video file. Check --target-pattern.",
+            1,
+        ),
+        (
+            {"target": "out"},
+            "the target pattern out matches no image or video file. Check --target-pattern.",
+            1,
+        ),
+        (
+            {"source": "nobody.jpg"},
+            "source nobody.jpg: there is no such file or folder. Check the path given with --source-pattern.",
+            1,
+        ),
+        (
+            {"source": "clips/notes.txt"},
+            "the source pattern clips/notes.txt matches no image or audio file, only clips/notes.txt. "
+            "Check --source-pattern.",
             1,
         ),
         (
             {"source": "faces/[x].jpg"},
             "the source pattern faces/[x].jpg matches no image or audio file. "
-            "Check --source-pattern, and put it in quotes. A [ that is no wildcard is written [[].",
+            "Check --source-pattern. A [ that is no wildcard is written [[].",
             1,
         ),
         (
             {"source": "clips/*.[mt]*"},
             "the source pattern clips/*.[mt]* matches no image or audio file, only clips/a.mp4, clips/notes.txt. "
-            "Check --source-pattern, and put it in quotes.",
+            "Check --source-pattern.",
             1,
         ),
         (

@@ -142,6 +142,10 @@ def test_a_stopped_batch_goes_on_where_it_was(call):
         ((*PATTERNS[:4], "-o", "out/{source_name}.mp4"), "output out/ann.mp4 would be written twice"),
         ((*PATTERNS[:4], "-o", "away/{index}.mp4"), "output away/0.mp4: the folder away does not exist."),
         (("-s", "faces/*.gif", *PATTERNS[2:]), "the source pattern faces/*.gif matches no image or audio file."),
+        (
+            ("-t", "clips/a.mp4", "clips/b.mp4"),
+            "batch-run: clips/b.mp4 is no option of this command. A pattern is put in quotes, so that the shell leaves",
+        ),
         (PATTERNS[:4], "no names for the results are given."),
         (
             ("-t", "clips/*", "-o", "out"),
