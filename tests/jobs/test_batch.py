@@ -9,6 +9,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
 from facefusion.config.settings import PatternsSettings
@@ -276,3 +278,28 @@ def test_a_damaged_file_is_left_to_its_step():
 def test_a_step_names_its_files():
     assert str(BatchStep(Path("a.jpg"), Path("b.mp4"), Path("c.mp4"))) == "b.mp4 with a.jpg"
     assert str(BatchStep(None, Path("b.mp4"), Path("c.mp4"))) == "b.mp4"
+
+
+@given(
+    names=st.sets(
+        st.sampled_from(("0.png", "1.png", "a.png", "a.jpg", "b c.png", "[x].png", "{index}.png")), min_size=1
+    ),
+    folder=st.sampled_from(("t/", "s/", "./", "")),
+    stem=st.lists(st.sampled_from(PIECES), min_size=1, max_size=3).map("".join),
+    extension=st.sampled_from((".png", "{target_extension}")),
+    source=st.sampled_from((None, "s", "s/a*")),
+)
+def test_whatever_is_planned_overwrites_nothing_that_is_read_and_nothing_twice(tmp_path_factory, names, output, source):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("batch"))
+        for name in names:
+            put(f"t/{name}")
+            put(f"s/{name}")
+        try:
+            planned = plan(target="t", source=source, output=f"{folder}{stem}{extension}").steps
+        except FaceFusionError:
+            return
+        outputs = {step.output.resolve() for step in planned}
+        read = {path.resolve() for step in planned for path in (step.source, step.target) if path is not None}
+        assert len(outputs) == len(planned) > 0
+        assert not outputs & read
