@@ -280,16 +280,20 @@ def test_a_step_names_its_files():
     assert str(BatchStep(None, Path("b.mp4"), Path("c.mp4"))) == "b.mp4"
 
 
+NAMES = ("0.png", "1.png", "a.png", "a.jpg", "b c.png", "[x].png", "{index}.png")
+PIECES = ("a", "0", "{index}", "{target_name}", "{source_name}", "{target_extension}")
+
+
 @given(
-    names=st.sets(
-        st.sampled_from(("0.png", "1.png", "a.png", "a.jpg", "b c.png", "[x].png", "{index}.png")), min_size=1
-    ),
+    names=st.sets(st.sampled_from(NAMES), min_size=1),
     folder=st.sampled_from(("t/", "s/", "./", "")),
     stem=st.lists(st.sampled_from(PIECES), min_size=1, max_size=3).map("".join),
     extension=st.sampled_from((".png", "{target_extension}")),
     source=st.sampled_from((None, "s", "s/a*")),
 )
-def test_whatever_is_planned_overwrites_nothing_that_is_read_and_nothing_twice(tmp_path_factory, names, output, source):
+def test_whatever_is_planned_overwrites_nothing_that_is_read_and_nothing_twice(
+    tmp_path_factory, names, folder, stem, extension, source
+):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("batch"))
         for name in names:
