@@ -46,7 +46,7 @@ def join_animations(parts: Sequence[Path], output: Path, stop: StopToken) -> tup
     for path, other in zip(parts, facts, strict=True):
         if other.size != first.size:
             raise OutputError(
-                f"{parts[0]} and {path} cannot be joined: their size differs ({first.size.width} x "
+                f"{parts[0]} and {path} cannot be joined: they differ in size ({first.size.width} x "
                 f"{first.size.height} and {other.size.width} x {other.size.height})",
                 "Make both in one size with --output-video-scale or --output-video-resolution.",
             )

@@ -50,6 +50,9 @@ class TrackLine(Protocol):
     def place(self, packet: Packet[Stream]) -> Iterator[Packet[Stream]]:
         """The packets for the result."""
 
+    def finish(self) -> Iterator[Packet[Stream]]:
+        """Those that are still held after the last video."""
+
 
 class Overhangs:
     """How long sound goes on after its video's picture: where another video follows, that is not heard."""
@@ -98,13 +101,18 @@ class CueLine:
             packet.stream = self._target
             yield packet
 
+    def finish(self) -> Iterator[Packet[Stream]]:
+        """None is held."""
+        return iter(())
+
 
 class SoundLine:
     """Sound in packets that cannot be cut: each keeps its time, and at a joint the nearest two meet.
 
-    What is there for the decoder alone before a video begins is left out after a joint: its packets' times lie among
-    those of the video before, of which no container has two. Where one video ends at the frame at which the next one
-    begins in their source, the packets are those of the source, none missing and none twice.
+    Of two packets that are heard at the same time there, the one of which more is heard stays. What is there for the
+    decoder alone before a video begins is left out after a joint: no container has two packets for one time. Where one
+    video ends at the frame at which the next one begins in their source, the packets are those of the source, none
+    missing and none twice.
     """
 
     def __init__(self, target: Stream, *, timed: bool) -> None:
@@ -119,9 +127,13 @@ class SoundLine:
         self._place = Place(Fraction(0), Span(), "")
         self._usual = Fraction(0)
         """Seconds that a packet lasts; the last one of a video may say less than its decoder gives."""
-        self._last: Fraction | None = None
-        """When the last packet began, in the result."""
+        self._held: Packet[Stream] | None = None
+        """The last packet, until it is clear that none takes its place."""
+        self._begun = Fraction(0)
+        """When it begins, in the result."""
         self._over = Fraction(0)
+        self._over_before = Fraction(0)
+        """When the packet before it is over."""
         self._overhangs = Overhangs()
 
     @property
@@ -134,7 +146,7 @@ class SoundLine:
         self._place = place
 
     def place(self, packet: Packet[Stream]) -> Iterator[Packet[Stream]]:
-        """The packet, unless another one is heard at its time."""
+        """The packet before, once this one follows it; nothing where this one does not."""
         span = self._place.span
         begin, over = times_of(packet)
         self._usual = max(self._usual, over - begin)
@@ -143,16 +155,34 @@ class SoundLine:
             return
         moved = self._place.moved(begin)
         if span.trimmed:
-            earliest = max(self._over, self._place.offset) - self._usual / 2
-            is_late = self._last is None or moved > self._last
-            if over <= span.start or moved < earliest or not is_late:
+            if over <= span.start or not self._makes_room(moved):
                 return
-        if not self._timed and span.trimmed:
-            moved = self._following(moved)
-        self._last, self._over = moved, moved + self._usual
+            if not self._timed:
+                moved = self._following(moved)
+        yield from self.finish()
+        self._over_before = self._over
+        self._held, self._begun, self._over = packet, moved, moved + self._usual
         packet.pts = packet.dts = round(moved / packet.time_base)
         packet.stream = self._target
-        yield packet
+
+    def finish(self) -> Iterator[Packet[Stream]]:
+        """The last packet."""
+        if self._held is not None:
+            yield self._held
+            self._held = None
+
+    def _makes_room(self, moved: Fraction) -> bool:
+        """Whether a packet can begin at a time of the result; drops the last one where it is to take its place."""
+        joint, half = self._place.offset, self._usual / 2
+        if moved < joint - half:
+            return False
+        if self._held is None or moved >= self._over - half:
+            return True
+        heard = min(moved + self._usual - joint, self._usual)
+        if heard <= joint - self._begun or moved < self._over_before - half:
+            return False
+        self._held, self._over = None, self._over_before
+        return True
 
     def _following(self, moved: Fraction) -> Fraction:
         """When a packet is heard where it follows the one before whatever its time."""
@@ -217,6 +247,10 @@ class SampleLine:
         data = packet if (first, last) == (start, over) else self._cut(packet, first - start, last - start)
         yield self._timed(data, first, last - first)
         self._next = last
+
+    def finish(self) -> Iterator[Packet[Stream]]:
+        """None is held."""
+        return iter(())
 
     def _position(self, time: Fraction) -> int:
         """The number in the result of the sample at a time of the video."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from fractions import Fraction
 from pathlib import Path
@@ -76,6 +76,8 @@ class JoinedFile:
                 track.begin(place)
             self._copy(video, first, ways, stop)
             first += len(video.stamps)
+        for number, track in enumerate(self._tracks):
+            self._mux(number, track.finish())
         self._output.close()
         expected = Expected(
             frames=len(self._line.stamps),
@@ -100,9 +102,12 @@ class JoinedFile:
                     self._output.mux_one(packet)
                     continue
                 track = ways[packet.stream.index]
-                for placed in self._tracks[track].place(packet):
-                    self._filled.add(track)
-                    self._output.mux_one(placed)
+                self._mux(track, self._tracks[track].place(packet))
+
+    def _mux(self, track: int, packets: Iterator[Packet[Stream]]) -> None:
+        for packet in packets:
+            self._filled.add(track)
+            self._output.mux_one(packet)
 
     def _begin(self, sources: Sequence[InputContainer]) -> None:
         """Add the streams and describe them."""

@@ -15,7 +15,7 @@ PICTURE_REMEDIES = {
     "size": "Make both in one size with --output-video-scale or --output-video-resolution.",
     "pixel format": "Make both with the same --output-video-pixel-format.",
     "frame rate": "Make both with the same --output-video-fps.",
-    "encoder settings": "Make both with the same --output-video-encoder and --output-video-preset.",
+    "encoder settings": "Make both with the same --output-video-encoder, --output-video-preset and --output-video-fps.",
 }
 """How to make two pictures alike, by what differs."""
 
@@ -42,7 +42,7 @@ def check_pictures(videos: Sequence[FinishedVideo]) -> None:
         if (found := _difference(traits, other.traits)) is not None:
             name, shown = found
             remedy = PICTURE_REMEDIES.get(name, OTHER_REMEDY)
-            raise _refusal(first, other, f"their {name} differs{shown}", remedy)
+            raise _refusal(first, other, f"they differ in {name}{shown}", remedy)
 
 
 def matched_tracks(videos: Sequence[FinishedVideo], kind: str) -> tuple[FinishedVideo, list[dict[int, int]]]:
@@ -71,11 +71,13 @@ def _matches(model: FinishedVideo, video: FinishedVideo, kind: str) -> Iterator[
     if len(tracks) < len(likes):
         likes = [like for like in likes if any(_is_like(track, like) for track in tracks)][: len(tracks)]
     if len(likes) < len(tracks):
-        raise _refusal(model, video, f"only the second has such a {KINDS[kind]} track", TRACK_REMEDIES[kind])
+        raise _refusal(
+            model, video, f"the second lacks a {KINDS[kind]} track like each of the first", TRACK_REMEDIES[kind]
+        )
     for number, (track, like) in enumerate(zip(tracks, likes, strict=True), 1):
         if (found := _difference(like.traits, track.traits)) is not None:
             name, shown = found
-            fault = f"the {name} of {KINDS[kind]} track {number} differs{shown}"
+            fault = f"their {KINDS[kind]} tracks {number} differ in {name}{shown}"
             raise _refusal(model, video, fault, TRACK_REMEDIES[kind])
         yield track.index, like.index
 

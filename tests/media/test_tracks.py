@@ -407,3 +407,13 @@ def test_sound_of_an_unknown_codec_is_left_out_by_name(tmp_path, suffix):
     late, alike = lag(heard(tmp_path / f"c{suffix}")[0], heard(tmp_path / "a.mkv", 1)[0], 20_000)
     assert abs(late) <= 24
     assert alike > 0.99
+
+
+@pytest.mark.parametrize("codec", ["aac", "ac3", "libmp3lame", "mp2"])
+def test_sound_of_avi_keeps_its_times_in_avi(tmp_path, codec):
+    """What AVI says of the bytes of sound would have its times counted in them."""
+    make_noisy_clip(tmp_path / "a.mkv", (codec,))
+    assert take_along(tmp_path / "a.mkv", tmp_path / "b.avi") == []
+    assert take_along(tmp_path / "b.avi", tmp_path / "c.avi") == []
+    assert packets_of(tmp_path / "c.avi", 1) == packets_of(tmp_path / "b.avi", 1)
+    assert abs(sound_length(tmp_path / "c.avi") - 4) < 0.1
