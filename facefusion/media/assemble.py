@@ -93,7 +93,7 @@ def assemble(
     try:
         with ExitStack() as stack:
             expected, notices = _Assembly(part, path, segments, encoding, source, cut, sound, stack).write(stop)
-        verify_video(part, path, expected)
+        verify_video(part, path, expected, stop)
         move_into_place(part, path)
         return notices
     except (av.FFmpegError, OSError, ValueError) as error:

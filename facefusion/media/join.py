@@ -78,7 +78,7 @@ def _join(parts: Sequence[Path], part: Path, output: Path, stop: StopToken) -> t
         )
     with ExitStack() as stack:
         expected, notices = JoinedFile(part, videos, stack).write(stop)
-    verify_video(part, output, expected)
+    verify_video(part, output, expected, stop)
     return notices
 
 

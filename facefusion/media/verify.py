@@ -11,6 +11,7 @@ import av
 from av.container.core import Flags
 
 from facefusion.core.errors import OutputError
+from facefusion.core.stop import StopToken
 from facefusion.core.values import Size
 
 ADVICE = "Check the disk and try again, or choose another container."
@@ -32,16 +33,18 @@ class Expected:
     """Those that hold nothing, and so may be there or not."""
 
 
-def verify_video(part: Path, path: Path, expected: Expected) -> None:
+def verify_video(part: Path, path: Path, expected: Expected, stop: StopToken) -> None:
     """Re-open a written file; count its frames and tracks, measure it, and decode its first picture.
 
     Args:
         part: where the file lies now.
         path: what to call it in an error.
         expected: what it has to be.
+        stop: asked now and then: a large file on a slow disk takes a while.
 
     Raises:
         OutputError: it is something else.
+        Stopped: a stop was requested.
     """
     try:
         with av.open(str(part)) as container:
@@ -52,6 +55,7 @@ def verify_video(part: Path, path: Path, expected: Expected) -> None:
             tracks = len(container.streams.audio) + len(container.streams.subtitles)
             times, count = [], 0
             for packet in container.demux(stream):
+                stop.check()
                 if packet.size == 0 or packet.is_discard:
                     continue
                 count += 1
