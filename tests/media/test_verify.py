@@ -20,7 +20,7 @@ def test_a_file_that_is_what_it_has_to_be_passes():
 
 
 def test_a_frame_too_few_is_said():
-    with pytest.raises(OutputError, match="result.mp4 was written with 90 of 91 frames"):
+    with pytest.raises(OutputError, match=r"result\.mp4 was written with 90 of 91 frames"):
         verify_video(CLIP, Path("result.mp4"), replace(RIGHT, frames=91), StopToken())
 
 
