@@ -33,7 +33,7 @@ def verdict(error: BaseException, stop: StopToken) -> Verdict:
     error = _explained(error)
     if isinstance(error, Stopped | KeyboardInterrupt) or stop.requested:
         reason = str(error) if isinstance(error, Stopped) else stop.reason
-        message = f"Stopped by {reason or 'Ctrl-C'}; no output was written."
+        message = f"Stopped by {reason or 'Ctrl-C'}; nothing half-written is left."
         return Verdict("stopped", Stopped.exit_code, message, error)
     if isinstance(error, FaceFusionError):
         status = "refused" if isinstance(error, ContentRefusedError) else "failed"

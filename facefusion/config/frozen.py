@@ -77,9 +77,9 @@ def _is_frozen_default(spec: OptionSpec, value: object) -> bool:
 
 def _words_of(spec: OptionSpec, value: object, place: str) -> tuple[str, ...]:
     if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, list | dict) for one in value)):
-        raise OptionError(f"{place}: {spec.name} is neither a value nor a list of values")
+        raise OptionError(f"{place}: {spec.name} is neither a value nor a list of values", "Write one of the two.")
     if isinstance(value, list) and not spec.type.is_list:
-        raise OptionError(f"{place}: {spec.name} takes one value, not a list")
+        raise OptionError(f"{place}: {spec.name} takes one value, not a list", "Write that one.")
     return _words(value)
 
 

@@ -73,17 +73,22 @@ def parse_ini(text: str, name: str) -> tuple[IniEntry, ...]:
         if heading := SECTION.fullmatch(content):
             section, last = heading["name"], None
             if section in sections:
-                raise OptionError(f"{place}: section [{section}] is there twice, first at {sections[section]}")
+                raise OptionError(
+                    f"{place}: section [{section}] is there twice, first at {sections[section]}", "Join the two."
+                )
             sections[section] = place
             continue
         match = ENTRY.fullmatch(content)
         if match is None:
             raise OptionError(f"{place}: {content!r} is neither a section nor a key", "Write it as: key = value.")
         if not section:
-            raise OptionError(f"{place}: key {match['key']} stands before the first section")
+            raise OptionError(
+                f"{place}: key {match['key']} stands before the first section", "Put it below its [section]."
+            )
         last = (section, match["key"].lower())
         if last in entries:
-            raise OptionError(f"{place}: key {last[1]} is there twice in [{section}], first at {entries[last].place}")
+            first = entries[last].place
+            raise OptionError(f"{place}: key {last[1]} is there twice in [{section}], first at {first}", "Keep one.")
         entries[last] = IniEntry(section, last[1], _percent(match["value"]), place)
     return tuple(entries.values())
 

@@ -233,8 +233,8 @@ def test_a_missing_file_is_status_1(call):
             "error: model x cannot be fetched. Check the network.",
         ),
         (ContentRefusedError("target.mp4 is refused"), 3, "error: target.mp4 is refused."),
-        (Stopped("Ctrl-C"), 4, "Stopped by Ctrl-C; no output was written."),
-        (KeyboardInterrupt(), 4, "Stopped by Ctrl-C; no output was written."),
+        (Stopped("Ctrl-C"), 4, "Stopped by Ctrl-C; nothing half-written is left."),
+        (KeyboardInterrupt(), 4, "Stopped by Ctrl-C; nothing half-written is left."),
         (MemoryError(), 1, "error: memory does not suffice. Set --system-memory-limit, or process a smaller file."),
     ],
 )
@@ -260,7 +260,7 @@ def test_a_failure_after_a_stop_counts_as_stopped(call):
     application = FakeApplication(failure=ModelError("pip ended with status -2"))
     application.before_report = lambda events, stop: stop.request("Ctrl-C")
     code, _, err = call("run", *REQUEST, "--log-level", "warn", application=application)
-    assert (code, err) == (4, "Stopped by Ctrl-C; no output was written.\n")
+    assert (code, err) == (4, "Stopped by Ctrl-C; nothing half-written is left.\n")
 
 
 def test_a_stop_that_comes_too_late_never_reports_success(call):
@@ -281,7 +281,7 @@ def test_ctrl_c_and_sigterm_ask_for_a_stop_and_handlers_are_put_back(call):
     application.before_report = interrupt
     code, _, err = call("run", *REQUEST, "--log-level", "warn", application=application)
     assert code == 4
-    assert err.endswith("Stopped by a request to end (SIGTERM); no output was written.\n")
+    assert err.endswith("Stopped by a request to end (SIGTERM); nothing half-written is left.\n")
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
@@ -327,7 +327,7 @@ def test_force_download_passes_names_and_lists_what_was_fetched(call):
 def test_a_stop_while_models_are_fetched_never_reports_success(call):
     application = FakeApplication()
     application.before_report = lambda events, stop: stop.request("Ctrl-C")
-    assert call("force-download", application=application) == (4, "", "Stopped by Ctrl-C; no output was written.\n")
+    assert call("force-download", application=application) == (4, "", "Stopped by Ctrl-C; nothing half-written is left.\n")
 
 
 def test_config_shows_values_with_their_origin(call, monkeypatch):

@@ -112,7 +112,7 @@ def test_a_run_that_fails_reports_what_is_known(capsys):
     ("failure", "status", "code", "message"),
     [
         (ContentRefusedError("target.mp4 is refused", "Choose another."), "refused", 3, None),
-        (KeyboardInterrupt(), "stopped", 4, "Stopped by Ctrl-C; no output was written."),
+        (KeyboardInterrupt(), "stopped", 4, "Stopped by Ctrl-C; nothing half-written is left."),
         (ValueError("oops"), "failed", 1, None),
     ],
 )

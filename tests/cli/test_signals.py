@@ -97,7 +97,7 @@ def test_an_interrupt_while_the_program_is_loaded_ends_it_without_a_word():
 def test_the_first_signal_stops_the_work(interrupt, tmp_path, number, reason):
     done = interrupt(number, options=("--log-level", "error"))
     assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr == f"Stopping; once more to end at once.\nStopped by {reason}; no output was written.\n"
+    assert done.stderr == f"Stopping; once more to end at once.\nStopped by {reason}; nothing half-written is left.\n"
     assert not (tmp_path / "result.mp4").exists()
 
 
@@ -112,7 +112,7 @@ def test_in_json_a_stop_is_said_in_objects(interrupt):
     said = [json.loads(line) for line in done.stderr.splitlines()]
     assert [one["message"] for one in said] == [
         "Stopping; once more to end at once.",
-        "Stopped by Ctrl-C; no output was written.",
+        "Stopped by Ctrl-C; nothing half-written is left.",
     ]
     assert said[1] | {"event": "stopped", "kind": "Stopped", "exit_code": 4} == said[1]
 

@@ -50,9 +50,9 @@ def test_inline_comments_are_part_of_the_value():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[a]\nb = 1\nB = 2\n", "f.ini:3: key b is there twice in [a], first at f.ini:2."),
-        ("[a]\nb = 1\n[c]\n[a]\n", "f.ini:4: section [a] is there twice, first at f.ini:1."),
-        ("b = 1\n", "f.ini:1: key b stands before the first section."),
+        ("[a]\nb = 1\nB = 2\n", "f.ini:3: key b is there twice in [a], first at f.ini:2. Keep one."),
+        ("[a]\nb = 1\n[c]\n[a]\n", "f.ini:4: section [a] is there twice, first at f.ini:1. Join the two."),
+        ("b = 1\n", "f.ini:1: key b stands before the first section. Put it below its [section]."),
         ("[a]\nnonsense\n", "f.ini:2: 'nonsense' is neither a section nor a key. Write it as: key = value."),
         ("[a]\n= 3\n", "f.ini:2: '= 3' is neither a section nor a key. Write it as: key = value."),
     ],

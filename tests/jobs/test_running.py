@@ -129,7 +129,7 @@ def test_a_headless_run_that_is_stopped_stays_queued_and_goes_on(call):
     job_id = Path(name).stem
     assert (code, out) == (4, "")
     assert err.endswith(
-        f"The job {job_id} stays queued; job-run {job_id} goes on with it.\nStopped by Ctrl-C; no output was written.\n"
+        f"The job {job_id} stays queued; job-run {job_id} goes on with it.\nStopped by Ctrl-C; nothing half-written is left.\n"
     )
     assert (name, job["steps"][0]["status"]) == (f"queued/{job_id}.json", "queued")
     assert call("job-run", job_id)[:2] == (0, "result.mp4\n")

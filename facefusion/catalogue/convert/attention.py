@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from facefusion.catalogue.convert.builder import GraphBuilder
+from facefusion.catalogue.convert.unsupported import REPORT
 from facefusion.core.errors import ModelError
 
 
@@ -49,7 +50,9 @@ class MatrixOptions:
                 scale=(float(options["scale_x"]), float(options["scale_y"])),
             )
         except KeyError as error:
-            raise ModelError(f"Landmarks2TransformMatrix of the TFLite model lacks the option {error}") from error
+            raise ModelError(
+                f"Landmarks2TransformMatrix of the TFLite model lacks the option {error}", REPORT
+            ) from error
 
 
 def landmarks_to_matrix(graph: GraphBuilder, landmarks: str, count: int, options: MatrixOptions) -> str:
@@ -116,7 +119,9 @@ def transform_landmarks(graph: GraphBuilder, points: str, matrix: str, shape: tu
     """Take points of shape (1, n, 2) through the matrix."""
     count, axes = shape[-2:]
     if axes != 2:
-        raise ModelError(f"TransformLandmarks of the TFLite model has points with {axes} coordinates; 2 are supported")
+        raise ModelError(
+            f"TransformLandmarks of the TFLite model has points with {axes} coordinates; 2 are supported", REPORT
+        )
     depth = graph.constant(np.tile([0.0, 1.0], (count, 1)))
     full = graph.add("Concat", graph.reshape(points, (count, 2)), depth, axis=1)
     return graph.reshape(_mapped(graph, full, matrix), shape)

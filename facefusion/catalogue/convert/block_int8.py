@@ -19,6 +19,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from facefusion.catalogue.convert.builder import Array
+from facefusion.catalogue.convert.unsupported import REPORT
 from facefusion.core.errors import ModelError
 
 _SMALL = 1024
@@ -96,7 +97,9 @@ class _Blocks:
     @classmethod
     def read(cls, node: NodeProto, constants: Mapping[str, Array]) -> _Blocks:
         if any(name not in constants for name in node.input if name):
-            raise ModelError(f"DequantizeLinear of {node.input[0]!r} works on no constant, which is not supported")
+            raise ModelError(
+                f"DequantizeLinear of {node.input[0]!r} works on no constant, which is not supported", REPORT
+            )
         attributes = {attribute.name: attribute.i for attribute in node.attribute}
         values, scales = constants[node.input[0]].astype(np.int8, casting="safe"), constants[node.input[1]]
         zeros = constants[node.input[2]] if len(node.input) > 2 and node.input[2] else np.zeros_like(scales)

@@ -15,6 +15,7 @@ import numpy as np
 import onnx
 
 from facefusion.catalogue.convert.builder import Array, GraphBuilder
+from facefusion.catalogue.convert.unsupported import REPORT
 from facefusion.core.errors import ModelError
 
 _INPUT = "input"
@@ -38,7 +39,7 @@ def convert(param: bytes, weights: bytes) -> onnx.ModelProto:
     lowering = _Lowering(GraphBuilder("ncnn"), _Weights(weights))
     for layer in layers:
         if layer.kind not in _LOWERED:
-            raise ModelError(f"The ncnn model has a layer that is not supported: {layer.kind} {layer.name!r}")
+            raise ModelError(f"The ncnn model has a layer that is not supported: {layer.kind} {layer.name!r}", REPORT)
         _LOWERED[layer.kind](lowering, layer)
     lowering.weights.finish()
     graph = lowering.graph
@@ -103,7 +104,7 @@ class _Weights:
             return np.frombuffer(self._take((count * 2 + 3) // 4 * 4), "<f2", count)
         if flag == 0:
             return self.plain(count)
-        raise ModelError(f"The ncnn model stores weights in an unknown way (flag {flag:#010x})")
+        raise ModelError(f"The ncnn model stores weights in an unknown way (flag {flag:#010x})", REPORT)
 
     def plain(self, count: int) -> Array:
         """Float32 numbers without a flag, as biases and slopes are."""
@@ -154,7 +155,9 @@ class _Lowering:
             return self.graph.add("LeakyRelu", value, alpha=layer.arrays[10][0])
         if kind == 4:
             return self.graph.add("Sigmoid", value)
-        raise ModelError(f"Layer {layer.name!r} of the ncnn model has an activation that is not supported: {kind}")
+        raise ModelError(
+            f"Layer {layer.name!r} of the ncnn model has an activation that is not supported: {kind}", REPORT
+        )
 
 
 def _input(lowering: _Lowering, layer: _Layer) -> None:
@@ -172,7 +175,7 @@ def _convolution(lowering: _Lowering, layer: _Layer) -> None:
     stride, dilation, pad = layer.whole(3, 1), layer.whole(2, 1), layer.whole(4)
     pads = (layer.whole(14, pad), pad)
     if min(pads) < 0:
-        raise ModelError(f"Layer {layer.name!r} of the ncnn model pads automatically, which is not supported")
+        raise ModelError(f"Layer {layer.name!r} of the ncnn model pads automatically, which is not supported", REPORT)
     kernel = lowering.weights.flagged(layer.whole(6)).reshape(channels, -1, height, width)
     if lowering.inputs(layer) == [_INPUT]:
         lowering.channels = kernel.shape[1]
@@ -230,7 +233,7 @@ def _binary(lowering: _Lowering, layer: _Layer) -> None:
     """Key 0: 0 add, 1 subtract, 2 multiply, 3 divide; key 1: the second operand is the number of key 2."""
     kinds = {0: "Add", 1: "Sub", 2: "Mul", 3: "Div"}
     if layer.whole(0) not in kinds:
-        raise ModelError(f"Layer {layer.name!r} of the ncnn model has an operation that is not supported")
+        raise ModelError(f"Layer {layer.name!r} of the ncnn model has an operation that is not supported", REPORT)
     operands = lowering.inputs(layer)
     if layer.whole(1):
         operands.append(lowering.graph.constant(layer.numbers.get(2, 0.0)))
@@ -244,7 +247,7 @@ def _interp(lowering: _Lowering, layer: _Layer) -> None:
         2: {"mode": "linear", "coordinate_transformation_mode": "half_pixel"},
     }
     if layer.whole(0) not in modes or not {1, 2} <= layer.numbers.keys():
-        raise ModelError(f"Layer {layer.name!r} of the ncnn model resizes in a way that is not supported")
+        raise ModelError(f"Layer {layer.name!r} of the ncnn model resizes in a way that is not supported", REPORT)
     scales = lowering.graph.constant([1, 1, layer.numbers[1], layer.numbers[2]])
     attributes = modes[layer.whole(0)]
     lowering.put(layer, lowering.graph.add("Resize", lowering.inputs(layer)[0], "", scales, **attributes))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import onnx
 
 from facefusion.catalogue.convert.block_int8 import load
+from facefusion.catalogue.convert.unsupported import REPORT
 from facefusion.core.errors import ModelError
 
 
@@ -22,7 +23,9 @@ def convert(data: bytes, names: Mapping[str, str]) -> onnx.ModelProto:
     unknown = names.keys() - {value.name for value in values}
     taken = set(names.values()) & {name for node in graph.node for name in (*node.input, *node.output)}
     if unknown or taken:
-        raise ModelError(f"The ONNX model cannot be renamed: no {sorted(unknown)}, already there {sorted(taken)}")
+        raise ModelError(
+            f"The ONNX model cannot be renamed: no {sorted(unknown)}, already there {sorted(taken)}", REPORT
+        )
     for value in values:
         value.name = names.get(value.name, value.name)
     for node in graph.node:

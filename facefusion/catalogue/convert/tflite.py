@@ -20,6 +20,7 @@ import tflite
 from facefusion.catalogue.convert import attention
 from facefusion.catalogue.convert.builder import Array, GraphBuilder
 from facefusion.catalogue.convert.tflite_file import Operator, TfliteModel, read
+from facefusion.catalogue.convert.unsupported import REPORT
 from facefusion.core.errors import ModelError
 
 _TO_CHANNELS_FIRST = (0, 3, 1, 2)
@@ -50,7 +51,7 @@ def lower(model: TfliteModel, graph: GraphBuilder) -> dict[str, str]:
     lowering = _Lowering(model, graph)
     for operator in model.operators:
         if operator.code not in _LOWERED:
-            raise ModelError(f"The TFLite model has an operator that is not supported: {operator.code}")
+            raise ModelError(f"The TFLite model has an operator that is not supported: {operator.code}", REPORT)
         _LOWERED[operator.code](lowering, operator)
     return {name: lowering.plain(i) for i, name in _named(model)}
 
@@ -90,7 +91,7 @@ class _Lowering:
 
     def constant(self, tensor: int) -> Array:
         if tensor not in self._constants:
-            raise ModelError(f"Tensor {self._tensors[tensor].name!r} of the TFLite model should be a constant")
+            raise ModelError(f"Tensor {self._tensors[tensor].name!r} of the TFLite model should be a constant", REPORT)
         return self._constants[tensor]
 
     def fold(self, tensor: int, value: Array) -> None:
@@ -131,7 +132,9 @@ class _Lowering:
             return self.graph.add("Relu", value)
         if activation == tflite.ActivationFunctionType.RELU6:
             return self.graph.add("Clip", value, self.graph.constant(0.0), self.graph.constant(6.0))
-        raise ModelError(f"{operator.code} of the TFLite model has an activation that is not supported: {activation}")
+        raise ModelError(
+            f"{operator.code} of the TFLite model has an activation that is not supported: {activation}", REPORT
+        )
 
     def window(self, operator: Operator, kernel: tuple[int, int]) -> dict[str, Any]:
         """Attributes of a sliding window over the operator's first input; ``kernel`` is height and width."""
@@ -158,7 +161,7 @@ def _turned_constant(value: Array) -> Array:
         return value.reshape(-1, 1, 1)
     if value.ndim == 3:
         return value.transpose(2, 0, 1)
-    raise ModelError(f"A constant of rank {value.ndim} of the TFLite model meets a picture")
+    raise ModelError(f"A constant of rank {value.ndim} of the TFLite model meets a picture", REPORT)
 
 
 def _dequantize(lowering: _Lowering, operator: Operator) -> None:
@@ -166,7 +169,7 @@ def _dequantize(lowering: _Lowering, operator: Operator) -> None:
     source, target = operator.inputs[0], operator.outputs[0]
     value = lowering.constant(source)
     if value.dtype != np.float16:
-        raise ModelError(f"DEQUANTIZE of {value.dtype} in the TFLite model is not supported")
+        raise ModelError(f"DEQUANTIZE of {value.dtype} in the TFLite model is not supported", REPORT)
     lowering.fold(target, value)
 
 
@@ -235,11 +238,11 @@ def _concatenation(lowering: _Lowering, operator: Operator) -> None:
 def _strided_slice(lowering: _Lowering, operator: Operator) -> None:
     options = operator.options
     if any(options[mask] for mask in ("EllipsisMask", "NewAxisMask", "ShrinkAxisMask")):
-        raise ModelError("STRIDED_SLICE of the TFLite model changes the number of axes, which is not supported")
+        raise ModelError("STRIDED_SLICE of the TFLite model changes the number of axes, which is not supported", REPORT)
     source = operator.inputs[0]
     begin, end, step = (lowering.constant(i).astype(np.int64).copy() for i in operator.inputs[1:4])
     if (step < 1).any():
-        raise ModelError("STRIDED_SLICE of the TFLite model runs backwards, which is not supported")
+        raise ModelError("STRIDED_SLICE of the TFLite model runs backwards, which is not supported", REPORT)
     for axis, size in enumerate(lowering.shape(source)):
         if options["BeginMask"] >> axis & 1:
             begin[axis] = 0

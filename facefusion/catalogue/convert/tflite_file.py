@@ -11,6 +11,7 @@ import tflite
 from flatbuffers import flexbuffers
 
 from facefusion.catalogue.convert.builder import Array
+from facefusion.catalogue.convert.unsupported import REPORT
 from facefusion.core.errors import ModelError
 
 _TYPES: Mapping[int, type[np.generic]] = {
@@ -102,7 +103,9 @@ def _tensor(model: Any, tensor: Any) -> Tensor:  # noqa: ANN401 - flatbuffers ta
     if not buffer.DataLength():
         return Tensor(name, shape, None)
     if tensor.Type() not in _TYPES or tensor.Sparsity() is not None:
-        raise ModelError(f"Tensor {name!r} of the TFLite model is sparse or of an unknown type ({tensor.Type()})")
+        raise ModelError(
+            f"Tensor {name!r} of the TFLite model is sparse or of an unknown type ({tensor.Type()})", REPORT
+        )
     value = np.frombuffer(buffer.DataAsNumpy().tobytes(), _TYPES[tensor.Type()]).reshape(shape)
     return Tensor(name, shape, value)
 
