@@ -20,7 +20,7 @@ class _TerminalHandler(logging.Handler):
 
 
 def set_up_logging(level: str, terminal: Terminal, *, json: bool = False, path: Path | None = None) -> None:
-    """Have the terminal say what the program logs; other libraries' warnings too, their chatter not.
+    """Have the terminal say what the program logs; warnings of other libraries and of Python too, their chatter not.
 
     A second call replaces what the first one set up.
 
@@ -40,6 +40,7 @@ def set_up_logging(level: str, terminal: Terminal, *, json: bool = False, path: 
     log = None if path is None else _log_file(path, json, lambda loss: terminal.line(loss, "warn"))
     terminal.set_up(level, json=json, log=log)
     root.addHandler(_TerminalHandler(terminal))
+    logging.captureWarnings(capture=True)
     logging.getLogger(PACKAGE).setLevel(LEVELS[level])
 
 

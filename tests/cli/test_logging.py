@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from facefusion.core.errors import MediaError
 from facefusion.observability.events import FrameHeld, ModelLoaded, Notice, StageFinished, StageProgress, StageStarted
 from tests.cli.fakes import FakeApplication
 
+ROOT = Path(__file__).parents[2]
 RUN = ("run", "-t", "target.mp4", "-o", "result.mp4")
 
 
@@ -146,3 +150,21 @@ def test_a_file_of_the_run_is_no_log_file(application, capsys, path):
     )
     assert Path("target.mp4").read_bytes() == b"x"
     assert application.snapshots == []
+
+
+def test_what_python_warns_of_is_an_object_too(tmp_path):
+    code = (
+        "import sys, warnings\n"
+        "from facefusion.cli.main import main\n"
+        "from tests.cli.fakes import FakeApplication\n"
+        "application = FakeApplication()\n"
+        "application.before_report = lambda events, stop: warnings.warn('odd', RuntimeWarning)\n"
+        "raise SystemExit(main(sys.argv[1:], application))\n"
+    )
+    call = [sys.executable, "-W", "default", "-c", code, *RUN, "--log-format", "json", "--log-level", "warn"]
+    done = subprocess.run(
+        call, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, capture_output=True, check=True
+    )
+    (said,) = objects(done.stderr)
+    assert (said["level"], said["module"]) == ("warn", "py.warnings")
+    assert "RuntimeWarning: odd" in said["message"]

@@ -327,7 +327,8 @@ def test_force_download_passes_names_and_lists_what_was_fetched(call):
 def test_a_stop_while_models_are_fetched_never_reports_success(call):
     application = FakeApplication()
     application.before_report = lambda events, stop: stop.request("Ctrl-C")
-    assert call("force-download", application=application) == (4, "", "Stopped by Ctrl-C; nothing half-written is left.\n")
+    said = "Stopped by Ctrl-C; nothing half-written is left.\n"
+    assert call("force-download", application=application) == (4, "", said)
 
 
 def test_config_shows_values_with_their_origin(call, monkeypatch):
