@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, count, pairwise
 from pathlib import Path
-from typing import Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from av.audio.stream import AudioStream
 from av.container import InputContainer
@@ -23,6 +23,9 @@ from facefusion.media.colour import ColourDescription
 from facefusion.media.container import Container, container_of
 from facefusion.media.probe import MediaInfo, probe
 from facefusion.media.source import open_source
+
+if TYPE_CHECKING:
+    from av.container.core import Chapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,7 @@ class FinishedVideo:
     last_duration: int
     """How long the last frame is shown, in ticks."""
     tracks: tuple[FinishedTrack, ...]
+    chapters: tuple[Chapter, ...]
 
     @classmethod
     def read(cls, path: Path, stop: StopToken) -> Self:
@@ -110,6 +114,7 @@ class FinishedVideo:
                 for track in info.tracks
                 if track.kind in ("audio", "subtitle") and track.codec
             )
+            chapters = tuple(source.chapters())
             tick = cast("Fraction", stream.time_base)
         step = max(round(1 / info.frame_rate / tick), 1)
         times = _filled([stamp for stamp, _ in packets], step)
@@ -119,7 +124,7 @@ class FinishedVideo:
             ranks[number] = rank
         stamps = tuple(times[number] for number in order)
         last = packets[order[-1]][1] or step
-        return cls(path, info, codec, header, container, tick, stamps, tuple(ranks), last, tracks)
+        return cls(path, info, codec, header, container, tick, stamps, tuple(ranks), last, tracks, chapters)
 
     @property
     def first(self) -> Fraction:

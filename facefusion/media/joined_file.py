@@ -63,8 +63,7 @@ class JoinedFile:
         )
         stack.callback(_close_quietly, self._output)
         self._output.flags |= cast("int", Flags.bitexact.value)  # no dates, no random identifiers
-        with ExitStack() as sources:
-            self._begin([sources.enter_context(open_source(video.path)) for video in videos])
+        self._begin(videos[0])
 
     def write(self, stop: StopToken) -> tuple[Expected, tuple[str, ...]]:
         """Write everything; what the file has to be, and what the user should know."""
@@ -109,26 +108,31 @@ class JoinedFile:
             self._filled.add(track)
             self._output.mux_one(packet)
 
-    def _begin(self, sources: Sequence[InputContainer]) -> None:
+    def _begin(self, first: FinishedVideo) -> None:
         """Add the streams and describe them."""
-        self._output.metadata.update(file_tags(sources[0].metadata))
-        self._stream = self._add_picture(sources[0])
-        for kind in KINDS:
-            model, matches = matched_tracks(self._videos, kind)
-            source = sources[self._videos.index(model)]
+        with open_source(first.path) as source:
+            self._output.metadata.update(file_tags(source.metadata))
+            self._stream = self._add_picture(source)
+            for kind in KINDS:
+                self._add_tracks(kind)
+            self._add_beside(first, source)
+        chapters = chapters_in_line(
+            (video.chapters, place.span, place.offset) for video, place in zip(self._videos, self._places, strict=True)
+        )
+        if chapters:
+            self._output.set_chapters(chapters)
+
+    def _add_tracks(self, kind: str) -> None:
+        """Add the tracks of a kind, and note which ones of each video go to them."""
+        model, matches = matched_tracks(self._videos, kind)
+        with open_source(model.path) as source:
             numbers = {
                 track.index: self._add_track(source.streams[track.index], track)
                 for track in model.tracks
                 if track.kind == kind
             }
-            for ways, likes in zip(self._ways, matches, strict=True):
-                ways.update({index: numbers[like] for index, like in likes.items()})
-        self._add_beside(self._videos[0], sources[0])
-        chapters = chapters_in_line(
-            (source.chapters(), place.span, place.offset) for source, place in zip(sources, self._places, strict=True)
-        )
-        if chapters:
-            self._output.set_chapters(chapters)
+        for ways, likes in zip(self._ways, matches, strict=True):
+            ways.update({index: numbers[like] for index, like in likes.items()})
 
     def _add_picture(self, source: InputContainer) -> VideoStream:
         video = self._videos[0]
