@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 import threading
@@ -19,6 +20,9 @@ ResultT = TypeVar("ResultT")
 REASONS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "a request to end (SIGTERM)"}
 if sys.platform != "win32":
     REASONS[signal.SIGHUP] = "the end of its terminal (SIGHUP)"
+
+SHELL_BASE = 128
+"""What a shell adds to a signal's number to tell by an exit code that it ended a process."""
 
 
 def work_listening(work: Callable[[], ResultT], stop: StopToken, terminal: Terminal) -> ResultT:
@@ -48,6 +52,8 @@ def stop_on_signals(stop: StopToken, terminal: Terminal) -> Iterator[None]:
         if stop.requested:
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
+            # Reached by the first process of a container only, to which signals without a handler mean nothing.
+            os._exit(SHELL_BASE + number)  # noqa: TID251 - at once is at once
         stop.request(REASONS[signal.Signals(number)])
         terminal.at_once("Stopping; once more to end at once.")
 

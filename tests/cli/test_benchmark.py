@@ -33,7 +33,9 @@ def test_every_clip_runs_with_the_users_settings(assets, capsys):
         application,
     )
     assert code == 0
-    rows = capsys.readouterr().out.splitlines()
+    captured = capsys.readouterr()
+    assert captured.err == "step 1 of 2: target-240p.mp4\nstep 2 of 2: target-2160p.mp4\n"
+    rows = captured.out.splitlines()
     assert rows[2].split()[:2] == ["target-240p.mp4", "2"]
     assert rows[3].split()[:2] == ["target-2160p.mp4", "2"]
     assert len(application.snapshots) == 2 * (1 + 2)

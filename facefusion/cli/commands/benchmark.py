@@ -17,6 +17,7 @@ from facefusion.cli.command import Context
 from facefusion.config.settings import PathsSettings
 from facefusion.core.errors import SetupError
 from facefusion.core.report import RunReport
+from facefusion.observability.events import StepFinished, StepStarted
 
 
 class _StepRunner:
@@ -66,7 +67,8 @@ def execute(context: Context) -> int:
     runner = _StepRunner(context)
     results: list[CaseResult] = []
     with _scratch_folder(snapshot.get(PathsSettings).temp_path) as folder:
-        for case in cases:
+        for number, case in enumerate(cases, start=1):
+            context.events.emit(StepStarted(number, len(cases), case.target.name))
             result = measure(
                 case,
                 runner,
@@ -74,6 +76,7 @@ def execute(context: Context) -> int:
                 cycles=settings.benchmark_cycle_count,
                 cold=settings.benchmark_mode == "cold",
             )
+            context.events.emit(StepFinished())
             results.append(result)
             if settings.benchmark_record_path is not None:
                 entry = record(result, describe_machine(), settings.benchmark_mode, datetime.now(UTC))
