@@ -135,10 +135,11 @@ class JobVoice:
         if job.status is JobStatus.COMPLETED:
             self._context.terminal.line(f"Job {job.id} is complete.")
             return
-        failed = [str(index) for index, step in enumerate(job.steps) if step.has_failed]
-        steps = f"step{'' if len(failed) == 1 else 's'} {', '.join(failed)}"
+        failed = sum(step.has_failed for step in job.steps)
         self._context.terminal.line(
-            f"the job {job.id} has failed at {steps}. job-retry {job.id} does again what is not complete.", "error"
+            f"the job {job.id} has failed: {failed} of {len(job.steps)} steps. "
+            f"job-retry {job.id} does again what is not complete.",
+            "error",
         )
 
     def failed(self, error: FaceFusionError) -> None:

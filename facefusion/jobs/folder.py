@@ -13,7 +13,7 @@ from pathlib import Path
 from facefusion.core.errors import JobError
 from facefusion.core.storage import refusal, write_whole
 from facefusion.jobs.ids import file_stems
-from facefusion.jobs.job_file import EXTENSION, decode, encode
+from facefusion.jobs.job_file import EXTENSION, StepTexts, decode, encode
 from facefusion.jobs.model import Job, JobStatus
 
 REMEDY = "Choose another folder with --jobs-path."
@@ -39,6 +39,9 @@ class JobFolder:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._last: tuple[Path, tuple[int, ...], Job] | None = None
+        """The file read or written last, by what tells that it is still the same, and the job in it."""
+        self._texts = StepTexts()
 
     def make(self) -> None:
         """Make the folders that are not there."""
@@ -74,6 +77,9 @@ class JobFolder:
         """
         path = self.path(place)
         try:
+            signature = _signature(path)
+            if self._last is not None and self._last[:2] == (path, signature):
+                return self._last[2]
             data = path.read_bytes()
         except FileNotFoundError:
             return None
@@ -81,13 +87,16 @@ class JobFolder:
             raise JobError(
                 f"the job file {path} cannot be read: {error.strerror}", "See to it, or remove it."
             ) from error
-        return decode(data, path, place.status)
+        job = decode(data, path, place.status)
+        self._last = (path, signature, job)
+        return job
 
     def write(self, job: Job) -> None:
         """Write a job's file in the folder of its status."""
         path = self.path(Place(job.id, job.status))
         with refusals(path):
-            write_whole(path, encode(job))
+            write_whole(path, encode(job, self._texts))
+            self._last = (path, _signature(path), job)
 
     def move(self, job: Job, status: JobStatus) -> Job:
         """Put a job's file into the folder of another status, and return the job as it is then.
@@ -112,6 +121,12 @@ class JobFolder:
     def path(self, place: Place) -> Path:
         """Where a file is, or would be."""
         return self._root / place.status.value / f"{place.id}{EXTENSION}"
+
+
+def _signature(path: Path) -> tuple[int, ...]:
+    """What changes with the content of a file; every write of ours makes another file."""
+    status = path.stat()
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 @contextlib.contextmanager

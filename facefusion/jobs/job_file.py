@@ -7,7 +7,7 @@ FaceFusion writes ``version``, ``date_created``, ``date_updated`` and ``steps`` 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -25,8 +25,29 @@ INDENT = "    "
 STEP_STATUSES = {status.value: status for status in StepStatus}
 
 
-def encode(job: Job) -> bytes:
-    """The content of the job's file."""
+class StepTexts:
+    """What was written last of each step. Of a batch's thousands few change from one time to the next."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[JobStep, str]] = {}
+
+    def of(self, steps: Sequence[JobStep]) -> list[str]:
+        """The texts of steps, which are remembered in place of those before."""
+        self._known = {id(step): (step, self._text(step)) for step in steps}
+        return [self._known[id(step)][1] for step in steps]
+
+    def _text(self, step: JobStep) -> str:
+        known = self._known.get(id(step))
+        return _text_of_step(step) if known is None else known[1]
+
+
+def encode(job: Job, texts: StepTexts | None = None) -> bytes:
+    """The content of the job's file.
+
+    Args:
+        job: to be written.
+        texts: remembers what it consists of, from one call to the next.
+    """
     table = {
         "version": VERSION,
         "format": FORMAT,
@@ -34,7 +55,7 @@ def encode(job: Job) -> bytes:
         "date_updated": _text_of(job.updated),
         "date_submitted": _text_of(job.submitted),
     }
-    steps = ",".join(f"\n{2 * INDENT}{_text_of_step(step)}" for step in job.steps)
+    steps = ",".join(f"\n{2 * INDENT}{text}" for text in (texts or StepTexts()).of(job.steps))
     lines = [*_members(table), f'"steps": [{steps}\n{INDENT}]']
     return f"{_block(lines, 1)}\n".encode("ascii")
 

@@ -157,7 +157,8 @@ def _is_delivered(step: JobStep) -> bool:
 
 def _same_files(steps: Sequence[JobStep], others: Sequence[JobStep]) -> bool:
     return len(steps) == len(others) and all(
-        step.number == other.number and step.args == other.args for step, other in zip(steps, others, strict=True)
+        step.number == other.number and (step.args is other.args or step.args == other.args)
+        for step, other in zip(steps, others, strict=True)
     )
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facefusion.core.errors import JobError
-from facefusion.jobs.job_file import decode, encode
+from facefusion.jobs.job_file import StepTexts, decode, encode
 from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus
 
 PATH = Path("jobs/queued/demo.json")
@@ -157,3 +158,12 @@ def test_a_file_of_a_later_version_is_refused(later):
         "the job file jobs/queued/demo.json is of a later version than this program. Update the program; the file was "
         "left as it is."
     )
+
+
+def test_what_is_remembered_of_steps_changes_nothing():
+    texts = StepTexts()
+    steps = tuple(JobStep(StepStatus.QUEUED, {"target_path": f"{number}.mp4"}) for number in range(3))
+    job = Job("demo", JobStatus.QUEUED, datetime(2026, 1, 1, tzinfo=UTC), None, steps)
+    same = replace(job, steps=(steps[0], steps[0]))
+    for one in (job, job.with_step(1, status=StepStatus.STARTED), job.with_step(1, fault="why"), same, job):
+        assert encode(one, texts) == encode(one)

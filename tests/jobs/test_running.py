@@ -129,7 +129,8 @@ def test_a_headless_run_that_is_stopped_stays_queued_and_goes_on(call):
     job_id = Path(name).stem
     assert (code, out) == (4, "")
     assert err.endswith(
-        f"The job {job_id} stays queued; job-run {job_id} goes on with it.\nStopped by Ctrl-C; nothing half-written is left.\n"
+        f"The job {job_id} stays queued; job-run {job_id} goes on with it.\n"
+        "Stopped by Ctrl-C; nothing half-written is left.\n"
     )
     assert (name, job["steps"][0]["status"]) == (f"queued/{job_id}.json", "queued")
     assert call("job-run", job_id)[:2] == (0, "result.mp4\n")
@@ -295,7 +296,7 @@ def test_a_step_that_fails_is_said_once_and_the_others_are_done(call, queue):
     assert (code, out) == (1, "two.mp4\n")
     assert err == (
         "error: target.mp4 breaks off. Repair it.\n"
-        "error: the job demo has failed at step 0. job-retry demo does again what is not complete.\n"
+        "error: the job demo has failed: 1 of 2 steps. job-retry demo does again what is not complete.\n"
     )
     assert job_files()["failed/demo.json"]["steps"][0]["error"] == "target.mp4 breaks off. Repair it."
     assert call("job-retry", "demo", "--log-level", "warn") == (0, "one.mp4\n", "")
@@ -330,7 +331,7 @@ def test_held_frames_fail_a_step_where_the_user_wants_it(call, queue):
     assert (code, out) == (1, "one.mp4\n")
     assert err == (
         "error: 2 of 10 frames were passed through unchanged.\n"
-        "error: the job demo has failed at step 0. job-retry demo does again what is not complete.\n"
+        "error: the job demo has failed: 1 of 1 steps. job-retry demo does again what is not complete.\n"
     )
     assert call("job-retry", "demo", application=application)[0] == 0
 
@@ -390,7 +391,7 @@ def test_a_file_that_is_not_there_fails_its_step(call, queue):
         "error: output nowhere/one.mp4: the folder nowhere does not exist. Create it first, or choose another "
         "--output-path.\n"
         "error: target gone.mp4: there is no such file. Check the path given with --target-path.\n"
-        "error: the job demo has failed at steps 0, 1. job-retry demo does again what is not complete.\n"
+        "error: the job demo has failed: 2 of 2 steps. job-retry demo does again what is not complete.\n"
     )
 
 
