@@ -39,6 +39,10 @@ class StepFiles:
     """Where its result is kept until its output is made, unless it writes that at once."""
     source: int | None = None
     """The step whose own file is the target; none where that is any other file."""
+    sources: tuple[Path, ...] = ()
+    """Photos and sound that it takes, as it names them."""
+    reads: tuple[int, ...] = ()
+    """The steps whose own files are its target or among its sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ class Outputs:
         return self._layout.output_of.get(index)
 
     def followers(self, index: int) -> tuple[int, ...]:
-        """The steps that work on the result of a step."""
+        """The steps that read the own file of a step."""
         return tuple(self._layout.followers.get(index, ()))
 
     def is_alone(self, index: int) -> bool:
@@ -99,16 +103,13 @@ class Outputs:
     def awaited(self, index: int) -> tuple[int, ...]:
         """The steps that have still to be done before a step can be.
 
-        That is the one whose result it works on. Where its target is the output of an earlier one, it is all that make
+        Those are the ones whose own files it reads. Where it reads the output of an earlier one, they are all that make
         that output.
         """
-        files, steps = self.steps[index], self._job.steps
-        if files.source is not None:
-            return (files.source,) if steps[files.source].status is not StepStatus.COMPLETED else ()
-        makers = self._layout.makers_of_target.get(index, ())
-        if not any(maker < index for maker in makers):
-            return ()
-        return tuple(maker for maker in makers if maker != index and not _is_delivered(steps[maker]))
+        steps = self._job.steps
+        own = {one for one in self.steps[index].reads if steps[one].status is not StepStatus.COMPLETED}
+        makers = {one for one in self._layout.makers.get(index, ()) if not _is_delivered(steps[one])}
+        return tuple(sorted(own | makers))
 
     def is_needed(self, index: int) -> bool:
         """Whether the own file of a complete step has still to be there."""
@@ -136,14 +137,17 @@ class _Layout:
         self.outputs = _outputs(self.steps)
         self.output_of = {index: output for output in self.outputs for index in output.steps}
         self.followers: dict[int, list[int]] = {}
-        self.makers_of_target: dict[int, tuple[int, ...]] = {}
-        """For each step whose target is an output, the steps that name that."""
-        makers = {identity(output.path): output.steps for output in self.outputs}
+        self.makers: dict[int, list[int]] = {}
+        """For each step that reads the output of an earlier one, the steps that make that."""
+        outputs = {identity(output.path): output for output in self.outputs}
         for files in self.steps:
-            if files.source is not None:
-                self.followers.setdefault(files.source, []).append(files.index)
-            elif files.target is not None and (found := makers.get(identity(files.target))):
-                self.makers_of_target[files.index] = found
+            for index in files.reads:
+                self.followers.setdefault(index, []).append(files.index)
+            for path in _read_by(files):
+                output = outputs.get(identity(path))
+                if output is not None and output.steps[0] < files.index:
+                    others = [index for index in output.steps if index != files.index]
+                    self.makers.setdefault(files.index, []).extend(others)
 
 
 def identity(path: Path) -> str:
@@ -168,7 +172,13 @@ def _files(job: Job, index: int, args: Mapping[str, object]) -> StepFiles:
     if output is not None and output.is_dir():
         output = None if target is None else output / target.name
     own = None if output is None or not output.suffix else job.step_file_beside(output, index)
-    return StepFiles(index, target, output, own)
+    sources = args.get("source_paths")
+    paths = (Path(path) for path in (sources if isinstance(sources, list) else ()) if isinstance(path, str) and path)
+    return StepFiles(index, target, output, own, sources=tuple(paths))
+
+
+def _read_by(files: StepFiles) -> tuple[Path, ...]:
+    return files.sources if files.target is None else (files.target, *files.sources)
 
 
 def _connected(job: Job) -> tuple[StepFiles, ...]:
@@ -189,7 +199,12 @@ def _connected(job: Job) -> tuple[StepFiles, ...]:
             own = job.step_file_beside(output, index)
             owners.setdefault(identity(own), index)
         found[index] = replace(files, output=output, own=own, source=number)
-    return tuple(found)
+    return tuple(replace(files, reads=_reads(files, owners)) for files in found)
+
+
+def _reads(files: StepFiles, owners: Mapping[str, int]) -> tuple[int, ...]:
+    named = (owners.get(identity(path)) for path in files.sources)
+    return tuple({index: None for index in (files.source, *named) if index is not None and index != files.index})
 
 
 def _hashed_source(target: Path | None, steps: Sequence[StepFiles], job_id: str) -> int | None:

@@ -142,3 +142,16 @@ def test_values_that_are_no_paths_count_as_none():
     ]
     assert odd.output_of(0) is None
     assert not odd.is_alone(1)
+
+
+def test_a_step_waits_for_what_its_sources_are_made_of():
+    made = job(("a.png", "face.png"), ("b.mp4", "r.mp4"), ("c.mp4", "s.mp4"))
+    for index, source in ((1, "face-demo-0.png"), (2, "face.png")):
+        made = made.with_step(index, args={**made.steps[index].args, "source_paths": ["me.jpg", source, 3]})
+    outputs = Outputs(made)
+    assert [outputs.awaited(index) for index in range(3)] == [(), (0,), (0,)]
+    assert outputs.followers(0) == (1,)
+    done = Outputs(made.with_step(0, status=DONE))
+    assert [done.awaited(1), done.awaited(2)] == [(), (0,)]
+    assert done.is_needed(0)
+    assert Outputs(made.with_step(0, status=DONE, delivered=True)).awaited(2) == ()
