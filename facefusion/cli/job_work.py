@@ -119,7 +119,8 @@ class JobVoice:
         """Say which job it is."""
         self.job_id = job.id
         count = len(job.steps)
-        self._context.terminal.line(f"job {job.id}: {count} step{'' if count == 1 else 's'}")
+        fields = {"event": "job_started", "job": job.id, "steps": count}
+        self._context.terminal.line(f"job {job.id}: {count} step{'' if count == 1 else 's'}", fields=fields)
 
     def delivered(self, output: Path) -> None:
         """Write the path of an output, unless it came too late."""
@@ -132,14 +133,16 @@ class JobVoice:
 
     def job_ended(self, job: Job) -> None:
         """Say what the job came to."""
-        if job.status is JobStatus.COMPLETED:
-            self._context.terminal.line(f"Job {job.id} is complete.")
-            return
         failed = sum(step.has_failed for step in job.steps)
+        fields = {"event": "job_ended", "job": job.id, "status": job.status.value, "failed_steps": failed}
+        if job.status is JobStatus.COMPLETED:
+            self._context.terminal.line(f"Job {job.id} is complete.", fields=fields)
+            return
         self._context.terminal.line(
             f"the job {job.id} has failed: {failed} of {len(job.steps)} steps. "
             f"job-retry {job.id} does again what is not complete.",
             "error",
+            fields=fields,
         )
 
     def failed(self, error: FaceFusionError) -> None:

@@ -528,3 +528,13 @@ def test_a_stop_that_comes_too_late_for_all_jobs(call, queue):
         "",
         "The stop came too late: all jobs were run.\n",
     )
+
+
+def test_machines_are_told_of_jobs_too(call, queue):
+    queue("demo", ("-t", "target.mp4", "-o", "one.mp4"), ("-t", "gone.mp4", "-o", "two.mp4"))
+    _, _, err = call("job-run", "demo", "--log-format", "json")
+    said = [json.loads(line) for line in err.splitlines()]
+    about = [{key: one[key] for key in ("job", "steps", "status", "failed_steps") if key in one} for one in said]
+    assert [one["event"] for one in said if "job" in one] == ["job_started", "job_ended"]
+    assert about[0] == {"job": "demo", "steps": 2}
+    assert about[-1] == {"job": "demo", "status": "failed", "failed_steps": 1}
