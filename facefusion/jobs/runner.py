@@ -281,10 +281,10 @@ class _Run:
             raise
         is_output = result.is_whole and task.file is not None and task.file == task.output
         if result.fault:
-            self._record(task, status=StepStatus.FAILED, fault=result.fault)
+            is_recorded = self._record(task, status=StepStatus.FAILED, fault=result.fault)
         else:
-            self._record(task, status=StepStatus.COMPLETED, fault="", delivered=is_output)
-        if is_output and task.output is not None:
+            is_recorded = self._record(task, status=StepStatus.COMPLETED, fault="", delivered=is_output)
+        if is_recorded and is_output and task.output is not None:
             self._runner.listener.delivered(task.output)
 
     def _task(self, index: int) -> StepTask:
@@ -294,15 +294,17 @@ class _Run:
         file = files.output if files.own is None or outputs.is_alone(index) else files.own
         return StepTask(self._job.id, index, len(self._job.steps), step, target, files.output, file)
 
-    def _record(self, task: StepTask, **changes: object) -> None:
+    def _record(self, task: StepTask, **changes: object) -> bool:
+        """Write down how a step ended; false where somebody changed it meanwhile, so that it has to be done again."""
         self._read()
         steps = self._job.steps
-        if task.index >= len(steps) or steps[task.index].args != task.step.args:
-            raise JobError(
-                f"the file of the job {self._job.id} was changed while its step {task.index} ran",
-                f"What that step made is {task.file}. Run the job again.",
-            )
-        self._save(task.index, **changes)
+        if task.index < len(steps) and steps[task.index].args == task.step.args:
+            self._save(task.index, **changes)
+            return True
+        message = f"step {task.index} of the job {self._job.id} was changed while it ran, and counts as not done."
+        self._runner.listener.noticed(message)
+        self._put_back()
+        return False
 
     def _deliver_what_is_due(self) -> None:
         for output in self._files.outputs:
@@ -315,10 +317,9 @@ class _Run:
         files = self._files
         results = [own for own in (files.steps[part].own for part in output.parts) if own is not None]
         last = output.parts[-1]
+        is_read_on = any(self._job.steps[index].status is not StepStatus.COMPLETED for index in files.followers(last))
         try:
-            notices = deliver(
-                results, output.path, self._runner.join, self._runner.stop, apart=bool(files.followers(last))
-            )
+            notices = deliver(results, output.path, self._runner.join, self._runner.stop, apart=is_read_on)
         except FaceFusionError as error:
             self._tried.add(output.steps)
             self._runner.listener.failed(error)
