@@ -76,7 +76,11 @@ class Catalogue:
 
     def choices(self, kind: str) -> tuple[str, ...]:
         """What users may name of a kind, models that no code runs yet among them."""
-        return (*self.names(kind), *self._awaited.get(kind, ()))
+        return (*self.names(kind), *self.awaited(kind))
+
+    def awaited(self, kind: str) -> tuple[str, ...]:
+        """Names of models of a kind that users know and no code runs yet."""
+        return self._awaited.get(kind, ())
 
     def embedded(self) -> tuple[ModelCard, ...]:
         """The models that pip alone can bring."""

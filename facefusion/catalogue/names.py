@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 AUTO = "auto"
 """The best model that is at hand; see :meth:`facefusion.catalogue.store.ModelStore.resolve`."""
+
+
+def model_names(kind: str) -> dict[str, Any]:
+    """What the declaration of an option that names a model of ``kind`` says of its values."""
+    return {"choices": model_choices(kind), "awaited": awaited_models(kind)}
 
 
 def model_choices(kind: str) -> Callable[[], tuple[str, ...]]:
@@ -17,3 +23,14 @@ def model_choices(kind: str) -> Callable[[], tuple[str, ...]]:
         return (AUTO, *Catalogue.load().choices(kind))
 
     return choices
+
+
+def awaited_models(kind: str) -> Callable[[], tuple[str, ...]]:
+    """A function that gives the names of models of ``kind`` that no code runs yet."""
+
+    def awaited() -> tuple[str, ...]:
+        from facefusion.catalogue.catalogue import Catalogue  # noqa: PLC0415 - as above
+
+        return Catalogue.load().awaited(kind)
+
+    return awaited

@@ -79,8 +79,9 @@ class Option:
     """Other places of the value in the ini file: pairs of section and key."""
     value_aliases: dict[str, str] = dataclasses.field(default_factory=dict)
     """Other spellings of a value and the value they mean. Upper and lower case of a choice never matter."""
-    awaited: tuple[str, ...] = ()
-    """Values that users know and this version cannot serve yet."""
+    awaited: Sequence[str] | Callable[[], Sequence[str]] = ()
+    """Values that users know and this version cannot serve yet. Those that are no choices are refused at once, the
+    others where they are needed."""
     retired_values: tuple[str, ...] = ()
     """Items of a list that FaceFusion had in earlier releases: they are passed over, with a warning."""
     form: Form | None = None
@@ -140,6 +141,8 @@ class GroupInfo:
 
     section: str
     commands: tuple[str, ...] | None
+    awaited: bool
+    """Whether the code that its options are for is still to come."""
 
     def commands_of(self, about: Option) -> tuple[str, ...]:
         """Commands that take an option of the group: those it names, or the group, or else those of its scope.
@@ -156,7 +159,9 @@ class GroupInfo:
 # Not `field_specifiers=(option,)`: type checkers would then look for a keyword `default` and take every option,
 # whose default comes first, for one without.
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-def settings_group(*, section: str, commands: tuple[str, ...] | None = None) -> Callable[[type[GroupT]], type[GroupT]]:
+def settings_group(
+    *, section: str, commands: tuple[str, ...] | None = None, awaited: bool = False
+) -> Callable[[type[GroupT]], type[GroupT]]:
     """Make a class a settings group: a frozen, keyword-only dataclass that knows its ini section and commands.
 
     Where no commands are named, each option's scope says them.
@@ -164,7 +169,7 @@ def settings_group(*, section: str, commands: tuple[str, ...] | None = None) -> 
 
     def decorate(cls: type[GroupT]) -> type[GroupT]:
         made = dataclass(frozen=True, kw_only=True)(cls)
-        setattr(made, GROUP_ATTRIBUTE, GroupInfo(section=section, commands=commands))
+        setattr(made, GROUP_ATTRIBUTE, GroupInfo(section=section, commands=commands, awaited=awaited))
         return made
 
     return decorate

@@ -29,7 +29,9 @@ def allowed_text(spec: OptionSpec) -> str:
     about = spec.about
     if spec.choices is not None:
         prefix = "any of" if value.is_list else "one of"
-        return f"{prefix} {choice_text(tuple(spec.choices()))}"
+        awaited = tuple(spec.awaited())
+        text = f"{prefix} {choice_text([choice for choice in spec.choices() if choice not in awaited])}"
+        return f"{text} (not in this version yet: {choice_text(awaited)})" if awaited else text
     noun = {int: "whole number", float: "number"}.get(value.scalar, "")
     if value.is_list and noun:
         noun = f"{noun}s"
@@ -52,7 +54,8 @@ def help_text(spec: OptionSpec) -> str:
     """
     allowed = "" if spec.type.is_flag else allowed_text(spec)
     default = "" if spec.default is None or spec.default == () else f" (default: {default_text(spec)})"
-    return "; ".join(part for part in (spec.about.help, allowed) if part) + default
+    idle = "no effect yet" if spec.is_idle else ""
+    return "; ".join(part for part in (spec.about.help, allowed, idle) if part) + default
 
 
 def ini_template(schema: Schema) -> str:
@@ -71,7 +74,8 @@ def ini_template(schema: Schema) -> str:
 
 def _ini_comment(spec: OptionSpec) -> str:
     if spec.type.is_flag:
-        return f"{spec.about.help}; true or false (default: {format_value(spec, spec.default)})"
+        idle = "; no effect yet" if spec.is_idle else ""
+        return f"{spec.about.help}; true or false{idle} (default: {format_value(spec, spec.default)})"
     return help_text(spec)
 
 
@@ -123,7 +127,7 @@ def _row(spec: OptionSpec, commands: tuple[str, ...]) -> str:
         allowed_text(spec) or "text",
         default if default in ("none", "on", "off") else f"`{default}`",
         taken,
-        spec.about.help,
+        f"{spec.about.help}; no effect yet" if spec.is_idle else spec.about.help,
     )
     return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
 

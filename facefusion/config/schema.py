@@ -47,6 +47,10 @@ class OptionSpec:
     section: str
     commands: tuple[str, ...]
     choices: Choices | None
+    awaited: Choices
+    """Values that users know and this version cannot serve yet."""
+    is_idle: bool
+    """Whether it has no effect yet."""
 
     @property
     def flag(self) -> str:
@@ -164,12 +168,14 @@ def _specs_of(group: type, choices: Mapping[str, Choices]) -> Iterator[OptionSpe
             about=about,
             section=about.section or info.section,
             commands=info.commands_of(about),
-            choices=choices.get(field.name) or _late(about.choices),
+            choices=choices.get(field.name) or (None if about.choices is None else _late(about.choices)),
+            awaited=_late(about.awaited),
+            is_idle=info.awaited or bool(about.pending),
         )
 
 
-def _late(choices: Sequence[str] | Choices | None) -> Choices | None:
-    if choices is None or callable(choices):
+def _late(choices: Sequence[str] | Choices) -> Choices:
+    if callable(choices):
         return choices
     fixed = tuple(choices)
     return lambda: fixed

@@ -190,7 +190,7 @@ def _check(spec: OptionSpec, raw: RawValue, word: str, value: Any) -> Any:  # no
         return value
     choices = tuple(spec.choices())
     chosen = _choose(str(value), choices, about.value_aliases)
-    if chosen is None and word.lower() in about.awaited:
+    if chosen is None and word.lower() in spec.awaited():
         raise _refusal(spec, raw, word, "is not available in this version", f"Available are: {choice_text(choices)}.")
     if chosen is None:
         near = get_close_matches(word.lower(), [*choices, *about.value_aliases], n=1)

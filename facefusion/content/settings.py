@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from facefusion.catalogue.names import AUTO, model_choices
+from facefusion.catalogue.names import AUTO, model_names
 from facefusion.config.option import option, settings_group
 
 
@@ -11,5 +11,5 @@ class ContentAnalyserSettings:
     """How targets are checked for sexual content."""
 
     content_analyser_model: str = option(
-        AUTO, "model that judges the target's content", choices=model_choices("content_analyser")
+        AUTO, "model that judges the target's content", **model_names("content_analyser")
     )

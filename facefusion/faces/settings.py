@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from facefusion.catalogue.names import AUTO, model_choices
+from facefusion.catalogue.names import AUTO, model_names
 from facefusion.config.option import Depends, option, settings_group
 from facefusion.core.errors import UsageError
 
@@ -41,7 +41,7 @@ class FaceDetectorSettings:
     face_detector_model: str = option(
         AUTO,
         "model that finds faces",
-        choices=model_choices("face_detector"),
+        **model_names("face_detector"),
         value_aliases={"yoloface": "yolo_face"},
         facefusion_default="yolo_face",
     )
@@ -100,7 +100,7 @@ class FaceLandmarkerSettings:
     face_landmarker_model: str = option(
         AUTO,
         "model that reads the landmarks of a face",
-        choices=model_choices("face_landmarker"),
+        **model_names("face_landmarker"),
         facefusion_default="2dfan4",
     )
     face_landmarker_score: float = option(
@@ -112,7 +112,7 @@ class FaceLandmarkerSettings:
 class FaceRecognizerSettings:
     """How people are told apart."""
 
-    face_recognizer_model: str = option(AUTO, "model that tells people apart", choices=model_choices("face_recognizer"))
+    face_recognizer_model: str = option(AUTO, "model that tells people apart", **model_names("face_recognizer"))
 
 
 @settings_group(section="face_selector")
@@ -194,14 +194,14 @@ class FaceMaskerSettings:
     face_occluder_model: str = option(
         AUTO,
         "model that finds what covers a face",
-        choices=model_choices("face_occluder"),
+        **model_names("face_occluder"),
         facefusion_default="xseg_1",
         pending=UNMASKED,
     )
     face_parser_model: str = option(
         AUTO,
         "model that tells the regions of a face apart",
-        choices=model_choices("face_parser"),
+        **model_names("face_parser"),
         facefusion_default="bisenet_resnet_34",
         pending=UNMASKED,
     )

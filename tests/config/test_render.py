@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from facefusion.config.option import option, settings_group
 from facefusion.config.render import allowed_text, help_text, ini_template, reference_page
 from facefusion.config.schema import Schema
 from tests.config.groups import SCHEMA, SampleDetector, SampleMisc
@@ -37,3 +38,24 @@ def test_reference_page_has_a_row_per_option():
         "| `--log-level` | one of error, warn, info, debug | `info` | all | how much to say |",
         "| `--halt-on-error` | true or false | off | all | stop at once |",
     ]
+
+
+def test_what_is_not_there_yet_is_told_apart_from_what_is():
+    @settings_group(section="processors")
+    class Named:
+        processors: tuple[str, ...] = option(("swap",), "what to do", choices=("swap", "blur"), awaited=("age",))
+        swap_model: str = option("a", "model", choices=("a", "b"), awaited=lambda: ("b",))
+        swap_mask: bool = option(False, "mask", pending="there is no mask")
+
+    @settings_group(section="processors", awaited=True)
+    class Awaited:
+        age_model: str = option("auto", "model", choices=("auto", "x"))
+
+    schema = Schema.of((Named, Awaited))
+    assert [help_text(spec) for spec in schema] == [
+        "what to do; any of swap, blur (not in this version yet: age) (default: swap)",
+        "model; one of a (not in this version yet: b) (default: a)",
+        "mask; no effect yet (default: off)",
+        "model; one of auto, x; no effect yet (default: auto)",
+    ]
+    assert "# mask; true or false; no effect yet (default: false)\nswap_mask =\n" in ini_template(schema)

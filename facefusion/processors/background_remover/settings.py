@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from facefusion.catalogue.names import AUTO, model_choices
+from facefusion.catalogue.names import AUTO, model_names
 from facefusion.config.option import option, settings_group
 
 
-@settings_group(section="processors")
+@settings_group(section="processors", awaited=True)
 class BackgroundRemoverSettings:
     """How the background is taken away, and what takes its place."""
 
     background_remover_model: str = option(
         AUTO,
         "model that tells people from the background",
-        choices=model_choices("background_remover"),
+        **model_names("background_remover"),
         facefusion_default="modnet",
     )
     background_remover_fill_color: tuple[int, ...] = option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from facefusion.config.option import Form, option, settings_group
 
 
-@settings_group(section="processors")
+@settings_group(section="processors", awaited=True)
 class DeepSwapperSettings:
     """How a face is replaced by the one that a model was trained on."""
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from facefusion.catalogue.names import AUTO, model_choices
+from facefusion.catalogue.names import AUTO, model_names
 from facefusion.config.option import option, settings_group
 
 AREAS = ("upper-face", "lower-face")
 
 
-@settings_group(section="processors")
+@settings_group(section="processors", awaited=True)
 class ExpressionRestorerSettings:
     """How the target's expression is brought back after a swap."""
 
     expression_restorer_model: str = option(
         AUTO,
         "model that restores expressions",
-        choices=model_choices("expression_restorer"),
+        **model_names("expression_restorer"),
         facefusion_default="live_portrait",
     )
     expression_restorer_factor: int = option(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from facefusion.catalogue.names import AUTO, model_choices
+from facefusion.catalogue.names import AUTO, model_names
 from facefusion.config.option import option, settings_group
 
 
-@settings_group(section="processors")
+@settings_group(section="processors", awaited=True)
 class FaceEditorSettings:
     """How faces are posed anew."""
 
     face_editor_model: str = option(
-        AUTO, "model that edits faces", choices=model_choices("face_editor"), facefusion_default="live_portrait"
+        AUTO, "model that edits faces", **model_names("face_editor"), facefusion_default="live_portrait"
     )
     face_editor_eyebrow_direction: float = option(
         0.0, "how far eyebrows are lowered (below 0) or raised", minimum=-1.0, maximum=1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from facefusion.catalogue.names import AUTO, model_choices
+from facefusion.catalogue.names import AUTO, model_names
 from facefusion.config.option import option, settings_group
 
 
@@ -11,7 +11,7 @@ class FaceEnhancerSettings:
     """How faces are made clearer."""
 
     face_enhancer_model: str = option(
-        AUTO, "model that enhances faces", choices=model_choices("face_enhancer"), facefusion_default="gfpgan_1.4"
+        AUTO, "model that enhances faces", **model_names("face_enhancer"), facefusion_default="gfpgan_1.4"
     )
     face_enhancer_blend: int = option(
         80, "share of the enhanced face in the result, in percent", minimum=0, maximum=100

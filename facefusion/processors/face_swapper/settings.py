@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from facefusion.catalogue.names import AUTO, model_choices
+from facefusion.catalogue.names import AUTO, model_names
 from facefusion.config.option import Depends, option, settings_group
 
 SIZES = ("128x128", "256x256", "384x384", "512x512", "768x768", "1024x1024")
@@ -36,7 +36,7 @@ class FaceSwapperSettings:
     """How the source's face is put in place of the target's."""
 
     face_swapper_model: str = option(
-        AUTO, "model that swaps faces", choices=model_choices("face_swapper"), facefusion_default="hyperswap_1a_256"
+        AUTO, "model that swaps faces", **model_names("face_swapper"), facefusion_default="hyperswap_1a_256"
     )
     face_swapper_pixel_boost: str | None = option(
         None,

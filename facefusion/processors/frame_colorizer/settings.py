@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from facefusion.catalogue.names import AUTO, model_choices
+from facefusion.catalogue.names import AUTO, model_names
 from facefusion.config.option import option, settings_group
 
 
-@settings_group(section="processors")
+@settings_group(section="processors", awaited=True)
 class FrameColorizerSettings:
     """How frames without colour get one."""
 
     frame_colorizer_model: str = option(
-        AUTO, "model that colours frames", choices=model_choices("frame_colorizer"), facefusion_default="ddcolor"
+        AUTO, "model that colours frames", **model_names("frame_colorizer"), facefusion_default="ddcolor"
     )
     frame_colorizer_size: str = option(
         "256x256",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from facefusion.catalogue.names import AUTO, model_choices
+from facefusion.catalogue.names import AUTO, model_names
 from facefusion.config.option import option, settings_group
 
 
@@ -13,7 +13,7 @@ class FrameEnhancerSettings:
     frame_enhancer_model: str = option(
         AUTO,
         "model that enlarges frames",
-        choices=model_choices("frame_enhancer"),
+        **model_names("frame_enhancer"),
         facefusion_default="span_kendata_x4",
     )
     frame_enhancer_blend: int = option(
