@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -26,6 +26,7 @@ from facefusion.core.errors import OutputError
 from facefusion.core.values import Frame
 from facefusion.media.encoding import Encoding
 from facefusion.media.failure import explained
+from facefusion.media.scheduling import ordinary_scheduling
 
 ResultT = TypeVar("ResultT")
 
@@ -177,7 +178,8 @@ class SegmentEncoder:
         encoded.pts = stamp
         encoded.duration = self._times.last_duration
         encoded.pict_type = 0
-        self._guarded(lambda: self._keep(self._stream.encode(encoded)))
+        with nullcontext() if self._stream.codec_context.is_open else ordinary_scheduling():
+            self._guarded(lambda: self._keep(self._stream.encode(encoded)))
 
     def finish(self) -> Segment:
         """Complete the file.
