@@ -17,7 +17,7 @@ from facefusion.cli.parser import HelpRequested, Invocation, parse_command, spli
 from facefusion.cli.settings import UisSettings
 from facefusion.cli.signals import work_listening
 from facefusion.cli.streams import Output, claim_standard_descriptors
-from facefusion.config.option import EXECUTION_COMMANDS
+from facefusion.config.option import EXECUTION_COMMANDS, RUN_COMMANDS
 from facefusion.config.schema import Schema
 from facefusion.config.sources import merge
 from facefusion.config.state import Snapshot, StateManager
@@ -102,4 +102,4 @@ def _tuned(snapshot: Snapshot, command: str, events: EventSink) -> Snapshot:
         return snapshot
     from facefusion.doctor.tune import auto_tune  # noqa: PLC0415 - looks at devices, so it needs ONNX Runtime
 
-    return auto_tune(snapshot, events)
+    return auto_tune(snapshot, events, sizes_target=command in RUN_COMMANDS)

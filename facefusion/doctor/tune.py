@@ -29,12 +29,14 @@ class Tuned:
     """What was set, in one line."""
 
 
-def auto_tune(snapshot: Snapshot, events: EventSink) -> Snapshot:
+def auto_tune(snapshot: Snapshot, events: EventSink, *, sizes_target: bool) -> Snapshot:
     """Look at this machine, and set what suits it wherever nothing else is asked for.
 
     Args:
         snapshot: the settings that are asked for.
         events: told what was set, and which devices are here and do not work.
+        sizes_target: whether the result of the target may be made smaller; not where the settings name none that is
+            worked on.
     """
     asked = snapshot.get(ExecutionSettings)
     names = asked.execution_providers
@@ -43,7 +45,8 @@ def auto_tune(snapshot: Snapshot, events: EventSink) -> Snapshot:
         if obstacle is not None and (names or obstacle.unexpected):
             events.emit(Notice(f"execution provider {name} does not work here: {obstacle.reason}", warning=True))
     advice = advise(look.facts.within(names, asked.execution_device_ids))
-    tuned = apply_advice(snapshot, advice, target_lines(snapshot.get(PathsSettings)))
+    lines = target_lines(snapshot.get(PathsSettings)) if sizes_target else None
+    tuned = apply_advice(snapshot, advice, lines)
     events.emit(Notice(tuned.sentence))
     return tuned.snapshot
 

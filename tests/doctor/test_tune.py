@@ -75,7 +75,7 @@ def test_providers_that_are_asked_for_are_the_only_ones_tried(monkeypatch):
 
     monkeypatch.setattr(tune, "look_around", look_around)
     heard = Heard()
-    tuned = auto_tune(settings(execution_providers=("cuda", "cpu")), heard)
+    tuned = auto_tune(settings(execution_providers=("cuda", "cpu")), heard, sizes_target=True)
     assert tried == [["cuda", "cpu"]]
     assert value(tuned, "execution_providers") == ("cuda", "cpu")
     said = "execution provider cuda does not work here: no NVIDIA card was found"
@@ -86,7 +86,7 @@ def test_a_card_that_is_here_and_does_not_work_is_said(monkeypatch):
     broken = {"cuda": Obstacle("the driver is too old", unexpected=True)}
     monkeypatch.setattr(tune, "look_around", lambda snapshot, providers: look(CARD, obstacles=broken))
     heard = Heard()
-    tuned = auto_tune(settings(), heard)
+    tuned = auto_tune(settings(), heard, sizes_target=True)
     first, last = heard.events
     assert isinstance(last, Notice)
     assert first == Notice("execution provider cuda does not work here: the driver is too old", warning=True)
@@ -94,16 +94,36 @@ def test_a_card_that_is_here_and_does_not_work_is_said(monkeypatch):
     assert value(tuned, "execution_providers") == ("cpu",)
 
 
-@pytest.mark.parametrize(("words", "tuned"), [(["run", "--auto-tune"], 1), (["run"], 0), (["config"], 0)])
+def test_a_target_in_the_settings_that_the_command_does_not_work_on_sizes_nothing(monkeypatch):
+    monkeypatch.setattr(tune, "look_around", lambda snapshot, providers: look())
+    monkeypatch.setattr(tune, "target_lines", lambda paths: 1 << 12)
+    scales = [
+        value(auto_tune(settings(target_path="clip.mp4"), Heard(), sizes_target=sizes), "output_video_scale")
+        for sizes in (True, False)
+    ]
+    assert scales == [0.25, None]
+
+
+@pytest.mark.parametrize(
+    ("words", "tuned"),
+    [
+        (["run", "--auto-tune"], [True]),
+        (["headless-run", "--auto-tune"], [True]),
+        (["batch-run", "--auto-tune"], [False]),
+        (["job-run-all", "--auto-tune"], [False]),
+        (["run"], []),
+        (["config"], []),
+    ],
+)
 def test_only_commands_that_process_are_tuned_and_only_where_it_is_asked_for(words, tuned, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "facefusion.ini").write_text("[execution]\nauto_tune = " + ("true\n" if words == ["config"] else "\n"))
     calls = []
 
-    def counted(snapshot, events):
-        calls.append(snapshot)
+    def counted(snapshot, events, *, sizes_target):
+        calls.append(sizes_target)
         return snapshot
 
     monkeypatch.setattr(tune, "auto_tune", counted)
     main(words)
-    assert len(calls) == tuned
+    assert calls == tuned
