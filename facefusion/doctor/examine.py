@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -9,6 +10,8 @@ from importlib import import_module
 from facefusion.core.errors import FaceFusionError
 from facefusion.doctor.examination import NEEDED_TO_LOOK, NEEDED_TO_READ, Examination
 from facefusion.doctor.finding import Finding, fault, note
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ def examine(examination: Examination, parts: Sequence[Part] = PARTS) -> Iterator
             yield from import_module(part.module).findings(examination)
         except FaceFusionError as error:
             yield Finding.of_error(part.topic, error)
-        except Exception as error:  # noqa: BLE001 - an examination finds faults, and goes on
+        except Exception as error:  # an examination finds faults, and goes on
+            logger.debug("%s cannot be looked at", part.topic, exc_info=True)
             text = f"cannot be looked at: {type(error).__name__}: {error}"
-            yield fault(part.topic, text, "--log-level debug shows more.")
+            yield fault(part.topic, text, "This is a defect; --log-level debug shows the traceback to report.")

@@ -34,8 +34,8 @@ def find_files(pattern: str, kinds: Collection[MediaKind]) -> Found:
     """
     paths = sorted(dict.fromkeys(Path(name) for name in _matches(pattern)), key=str)
     here = [path for path in paths if not path.is_dir()]
-    files = tuple(path for path in here if path.is_file() and kind_of(path) in kinds)
-    return Found(files, tuple(path for path in here if path not in set(files)))
+    files = dict.fromkeys(path for path in here if path.is_file() and kind_of(path) in kinds)
+    return Found(tuple(files), tuple(path for path in here if path not in files))
 
 
 def _matches(pattern: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -154,16 +155,19 @@ class Failing:
         return Part(name, name)
 
 
-def test_a_part_that_goes_wrong_is_a_finding_and_the_next_one_follows(monkeypatch):
+def test_a_part_that_goes_wrong_is_a_finding_and_the_next_one_follows(monkeypatch, caplog):
     failing = Failing(monkeypatch)
     parts = [
         failing.part("first", ModelError("the catalogue is damaged", "Install it again.")),
         failing.part("second", ImportError("No module named 'av'")),
         failing.part("third", ZeroDivisionError("division by zero")),
     ]
-    found = list(examine(Examination(settings()), parts))
+    with caplog.at_level(logging.DEBUG, "facefusion"):
+        found = list(examine(Examination(settings()), parts))
     assert [(one.level, one.topic, one.text) for one in found] == [
         (Level.FAULT, "first", "the catalogue is damaged"),
         (Level.FAULT, "second", "cannot be looked at: ImportError: No module named 'av'"),
         (Level.FAULT, "third", "cannot be looked at: ZeroDivisionError: division by zero"),
     ]
+    raised = [record.exc_info[0] for record in caplog.records if record.exc_info]
+    assert raised == [ImportError, ZeroDivisionError]
