@@ -10,6 +10,7 @@ from typing import cast
 from facefusion.cli.application import Application
 from facefusion.config.state import StateManager
 from facefusion.core.stop import StopToken
+from facefusion.jobs.model import JobStatus
 from facefusion.observability.events import EventSink
 from facefusion.observability.terminal import Terminal
 
@@ -80,7 +81,7 @@ COMMANDS: tuple[Command, ...] = (
         "list the jobs of one status",
         "job_editing",
         "list_jobs",
-        (Positional("JOB_STATUS", "jobs to list", choices=("drafted", "queued", "completed", "failed")),),
+        (Positional("JOB_STATUS", "jobs to list", choices=tuple(status.value for status in JobStatus)),),
     ),
     Command("job-create", "make a job without steps", "job_editing", "create", (JOB,)),
     Command("job-submit", "queue a drafted job", "job_editing", "submit", (JOB,)),

@@ -11,6 +11,7 @@ from facefusion.core.stop import StopToken
 from facefusion.observability.terminal import Terminal
 
 FAILED = 1
+"""Where something failed, or there was nothing to do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from facefusion.cli.command import Context
-from facefusion.cli.exit import conclude, verdict
+from facefusion.cli.exit import FAILED, conclude, verdict
 from facefusion.cli.step import process
 from facefusion.config.frozen import thaw
 from facefusion.config.option import Scope
@@ -19,9 +19,6 @@ from facefusion.jobs.model import Job, JobStatus
 from facefusion.jobs.runner import JobListener, JobRunner, StepExecutor, StepResult, StepTask
 from facefusion.jobs.store import JobStore
 from facefusion.observability.events import EventSink, StepFinished, StepStarted
-
-FAILED = 1
-"""Exit code where a job failed, or there was nothing to do."""
 
 
 def open_store(context: Context) -> JobStore:

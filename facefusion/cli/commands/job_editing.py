@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from facefusion.app.model_names import with_model_names
 from facefusion.cli.command import Context
+from facefusion.cli.exit import FAILED
 from facefusion.config.frozen import freeze
 from facefusion.config.request import check_extension, required_output, required_target
 from facefusion.config.settings import MiscSettings, PathsSettings
@@ -14,9 +15,6 @@ from facefusion.core.errors import FaceFusionError, JobError
 from facefusion.jobs.model import Job, JobStatus
 from facefusion.jobs.store import JobStore
 from facefusion.jobs.table import table
-
-FAILED = 1
-"""Exit code where something failed, or there was nothing to do."""
 
 
 def list_jobs(context: Context) -> int:

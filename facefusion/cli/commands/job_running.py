@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from facefusion.cli.command import Context
-from facefusion.cli.job_work import (
-    FAILED,
-    JobVoice,
-    job_runner,
-    open_store,
-    run_job,
-    say_stopped,
-    say_too_late,
-)
+from facefusion.cli.exit import FAILED
+from facefusion.cli.job_work import JobVoice, job_runner, open_store, run_job, say_stopped, say_too_late
 from facefusion.core.errors import JobError, Stopped
 from facefusion.jobs.runner import JobRunner, Tally
 
