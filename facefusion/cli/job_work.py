@@ -132,14 +132,16 @@ class JobVoice:
         """Say what the job came to."""
         failed = sum(step.has_failed for step in job.steps)
         fields = {"event": "job_ended", "job": job.id, "status": job.status.value, "failed_steps": failed}
+        level = "info" if job.status is JobStatus.COMPLETED else "error"
+        self._context.terminal.line(self.conclusion(job, failed), level, fields=fields)
+
+    def conclusion(self, job: Job, failed: int) -> str:
+        """What a job came to, of which so many steps failed."""
         if job.status is JobStatus.COMPLETED:
-            self._context.terminal.line(f"Job {job.id} is complete.", fields=fields)
-            return
-        self._context.terminal.line(
+            return f"Job {job.id} is complete."
+        return (
             f"the job {job.id} has failed: {failed} of {len(job.steps)} steps. "
-            f"job-retry {job.id} does again what is not complete.",
-            "error",
-            fields=fields,
+            f"job-retry {job.id} does again what is not complete."
         )
 
     def failed(self, error: FaceFusionError) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from facefusion.jobs.model import Job, StepStatus
+from facefusion.jobs.model import Job
 
 HEADINGS = ("job", "steps", "created", "updated", "status")
 GAP = "  "
@@ -48,7 +48,7 @@ def _row(job: Job, now: datetime) -> tuple[str, ...]:
 
 
 def _faults(job: Job) -> Iterator[str]:
-    faults = [f"step {index}: {step.fault}" for index, step in enumerate(job.steps) if step.status is StepStatus.FAILED]
+    faults = [f"step {index}: {step.fault}" for index, step in enumerate(job.steps) if step.has_failed]
     for fault in faults[:FAULTS_SHOWN]:
         yield f"{GAP}{' '.join(fault.split())}"
     if len(faults) > FAULTS_SHOWN:

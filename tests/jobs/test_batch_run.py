@@ -101,6 +101,13 @@ def test_a_step_that_fails_stops_no_other_and_is_all_that_is_retried(call):
     assert Path("out/ann-b.mp4").read_bytes() == b"result"
 
 
+def test_machines_are_told_how_a_batch_ended(call):
+    _, _, err = call("batch-run", *PATTERNS, "--log-format", "json", application=Failing("out/ann-b.mp4"))
+    last = json.loads(err[-1])
+    assert (last["event"], last["level"], last["status"], last["failed_steps"]) == ("job_ended", "error", "failed", 1)
+    assert last["message"].startswith("3 of 4 done, 1 failed. ")
+
+
 def test_halt_on_error_leaves_the_rest_to_the_retry(call):
     code, out, err = call("batch-run", *PATTERNS, "--halt-on-error", application=Failing("out/ann-b.mp4"))
     assert (code, out) == (1, OUTPUTS[:1])

@@ -38,6 +38,7 @@ def test_one_row_per_job_and_why_it_failed_below():
     jobs = [
         Job("a longer name", JobStatus.FAILED, NOW - timedelta(days=2), NOW - timedelta(hours=3), steps[:2]),
         Job("b", JobStatus.FAILED, NOW, None, (JobStep(StepStatus.COMPLETED, {}), *steps)),
+        Job("c", JobStatus.FAILED, NOW, None, (JobStep(StepStatus.COMPLETED, {}, fault="its output was not made"),)),
     ]
     assert table(jobs, NOW) == (
         "job            steps  created     updated      status\n"
@@ -51,4 +52,6 @@ def test_one_row_per_job_and_why_it_failed_below():
         "  step 4: no face in d\n"
         "  step 5: no face in e\n"
         "  and 2 more steps that failed\n"
+        "c              1      just now    never        failed\n"
+        "  step 0: its output was not made\n"
     )

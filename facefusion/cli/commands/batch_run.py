@@ -57,14 +57,10 @@ def _frozen_steps(context: Context, batch: Batch) -> Iterator[dict[str, object]]
 class _BatchVoice(JobVoice):
     """Tells the user how a batch goes on."""
 
-    def job_ended(self, job: Job) -> None:
-        """Count what is done and what is not, and say how to do the rest."""
+    def conclusion(self, job: Job, failed: int) -> str:
+        """How much is done and what is not, and how to do the rest."""
         done = sum(step.status is StepStatus.COMPLETED for step in job.steps)
-        line = f"{done} of {len(job.steps)} done"
+        count = f"{done} of {len(job.steps)} done"
         if job.status is JobStatus.COMPLETED:
-            self._context.terminal.line(f"{line}.")
-            return
-        failed = sum(step.has_failed for step in job.steps)
-        self._context.terminal.line(
-            f"{line}, {failed} failed. job-retry {job.id} does again what is not done.", "error"
-        )
+            return f"{count}."
+        return f"{count}, {failed} failed. job-retry {job.id} does again what is not done."
