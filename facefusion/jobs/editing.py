@@ -117,7 +117,7 @@ def _rebuilt(job: Job, order: Sequence[int | JobStep]) -> Job:
         return rebuilt
     files = Outputs(job).steps
     moved = {
-        identity(own): str(rebuilt.step_file_beside(output, index))
+        identity(own): str(rebuilt.step_file(output, index))
         for entry, index in renamed
         if (own := files[entry].own) is not None and (output := files[entry].output) is not None
     }

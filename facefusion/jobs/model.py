@@ -99,21 +99,14 @@ class Job:
         number = self.steps[index].number
         return index if number is None else number
 
-    def step_file(self, index: int) -> Path | None:
-        """Where a step's work goes before it is joined into its output; none where its output names no file.
+    def step_file(self, output: Path, index: int) -> Path:
+        """Where a step's work goes before it is joined into its output.
 
         ``<folder>/<stem>-<job id>-<number><extension>`` beside the output, the extension in lower case. Relative
         paths stay relative.
-        """
-        step = self.steps[index]
-        if step.output_path is None:
-            return None
-        output = Path(step.output_path)
-        if not output.suffix:
-            return None
-        return self.step_file_beside(output, index)
 
-    def step_file_beside(self, output: Path, index: int) -> Path:
-        """As :meth:`step_file`, for an output that is known: where the step names a folder, a file in it."""
-        number = self.steps[index].number
-        return output.with_name(f"{output.stem}-{self.id}-{index if number is None else number}{output.suffix.lower()}")
+        Args:
+            output: of the step; where that is a folder, the file in it.
+            index: of the step.
+        """
+        return output.with_name(f"{output.stem}-{self.id}-{self.number(index)}{output.suffix.lower()}")

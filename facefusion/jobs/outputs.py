@@ -171,7 +171,7 @@ def _files(job: Job, index: int, args: Mapping[str, object]) -> StepFiles:
     target, output = _path(args, "target_path"), _path(args, "output_path")
     if output is not None and output.is_dir():
         output = None if target is None else output / target.name
-    own = None if output is None or not output.suffix else job.step_file_beside(output, index)
+    own = None if output is None or not output.suffix else job.step_file(output, index)
     sources = args.get("source_paths")
     paths = (Path(path) for path in (sources if isinstance(sources, list) else ()) if isinstance(path, str) and path)
     return StepFiles(index, target, output, own, sources=tuple(paths))
@@ -196,7 +196,7 @@ def _connected(job: Job) -> tuple[StepFiles, ...]:
         if place is not None and place.is_dir() and source.output is not None:
             # In a folder a chain ends under the name of what it began with.
             output = place / source.output.name
-            own = job.step_file_beside(output, index)
+            own = job.step_file(output, index)
             owners.setdefault(identity(own), index)
         found[index] = replace(files, output=output, own=own, source=number)
     return tuple(replace(files, reads=_reads(files, owners)) for files in found)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from facefusion.core.errors import JobError, UsageError
 from facefusion.jobs.editing import added, inserted, remixed, removed
 from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus
+from facefusion.jobs.outputs import Outputs
 
 
 def job_of(*steps, status=JobStatus.DRAFTED):
@@ -25,7 +26,7 @@ def names(job):
 
 
 def files(job):
-    return [str(job.step_file(index)) for index in range(len(job.steps))]
+    return [str(one.own) for one in Outputs(job).steps]
 
 
 def test_a_step_is_added_behind_the_last():

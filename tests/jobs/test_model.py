@@ -24,17 +24,12 @@ def job_of(*outputs):
     ],
 )
 def test_a_step_keeps_its_result_beside_its_output(output, file):
-    assert job_of(output).step_file(0) == Path(file)
-
-
-@pytest.mark.parametrize("output", [None, 5, "", "out/a", ".png", "out/"])
-def test_an_output_that_names_no_file_has_none_beside_it(output):
-    assert job_of(output).step_file(0) is None
+    assert job_of(output).step_file(Path(output), 0) == Path(file)
 
 
 def test_the_name_holds_the_index_unless_the_step_has_a_number_of_its_own():
     job = job_of("a.mp4", "a.mp4").with_step(0, number=7)
-    assert [job.step_file(index) for index in (0, 1)] == [Path("a-demo-7.mp4"), Path("a-demo-1.mp4")]
+    assert [job.step_file(Path("a.mp4"), index) for index in (0, 1)] == [Path("a-demo-7.mp4"), Path("a-demo-1.mp4")]
     assert [job.number(index) for index in (0, 1)] == [7, 1]
 
 
