@@ -221,7 +221,7 @@ def test_an_ini_file_of_facefusion_is_taken_as_it_is(values, capsys):
 
 def test_processors_to_come_are_refused_by_name():
     to_come = set(FACTS["processors"]["choices"]) - set(processor_names())
-    assert set(SCHEMA["processors"].about.awaited) == to_come
+    assert set(SCHEMA["processors"].awaited()) == to_come
     for name in sorted(to_come):
         with pytest.raises(OptionError) as refused:
             command_line("run", "--processors", "face_swapper", name)

@@ -51,7 +51,7 @@ def test_every_surface_refuses_what_is_not_allowed_and_names_option_value_and_ra
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_every_command_of_an_option_takes_it_and_its_beginning(name):
+def test_every_command_of_an_option_takes_it_and_its_short_form(name):
     spec = SPECS[name]
     words = next(good_values(spec))[0]
     given = (spec.flag,) if spec.type.is_flag else (spec.flag, *words)
