@@ -73,7 +73,7 @@ def decode(data: bytes, path: Path, status: JobStatus) -> Job:
     """
     try:
         table = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _broken(path, f"it is no JSON ({error})") from error
     if not isinstance(table, dict):
         raise _broken(path, "it holds no object")

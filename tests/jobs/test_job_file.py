@@ -150,6 +150,11 @@ def test_what_is_no_job_is_named(data, reason):
     )
 
 
+def test_what_is_nested_too_deeply_is_named_like_any_other():
+    with pytest.raises(JobError, match=r"demo\.json cannot be read: it is no JSON \(maximum recursion depth"):
+        decode(b"[" * 200_000, PATH, JobStatus.QUEUED)
+
+
 @pytest.mark.parametrize("later", [{"format": 2}, {"version": "2"}])
 def test_a_file_of_a_later_version_is_refused(later):
     with pytest.raises(JobError) as caught:

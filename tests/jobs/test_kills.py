@@ -19,6 +19,8 @@ from tests.media.clips import times_of
 
 REPOSITORY = Path(__file__).parents[2]
 WORKERS = 4
+SECONDS = 300.0
+"""Longer than anything here takes on a busy machine; what takes longer hangs."""
 
 
 @pytest.fixture(autouse=True)
@@ -52,17 +54,23 @@ def run_and_kill(folder: Path, kills: int) -> None:
     chance = random.Random(7)
     workers = [start(folder, seed) for seed in range(WORKERS)]
     begun = 0
-    for seed in range(WORKERS, WORKERS + kills):
-        begun += chance.randrange(1, 8)
-        while len(list(Path("begun").iterdir())) < begun:
-            assert all(worker.poll() is None for worker in workers)
-            time.sleep(0.001)
-        time.sleep(chance.uniform(0.0, killed_worker.STEP_SECONDS))
-        victim = chance.randrange(WORKERS)
-        kill(workers[victim])
-        workers[victim] = start(folder, seed)
-    for worker in workers:
-        kill(worker)
+    try:
+        for seed in range(WORKERS, WORKERS + kills):
+            begun += chance.randrange(1, 8)
+            patience = time.monotonic() + SECONDS
+            while len(list(Path("begun").iterdir())) < begun:
+                assert all(worker.poll() is None for worker in workers)
+                assert time.monotonic() < patience, "nobody begins a step"
+                time.sleep(0.001)
+            time.sleep(chance.uniform(0.0, killed_worker.STEP_SECONDS))
+            victim = chance.randrange(WORKERS)
+            kill(workers[victim])
+            workers[victim] = start(folder, seed)
+        for worker in workers:
+            kill(worker)
+    finally:
+        for worker in workers:
+            worker.kill()
 
 
 def check() -> None:
@@ -100,8 +108,16 @@ def facefusion(*words: str, folder: Path) -> subprocess.Popen[str]:
 
 def run(*words: str, folder: Path) -> tuple[int, str, str]:
     process = facefusion(*words, folder=folder)
-    out, err = process.communicate()
+    out, err = ended(process)
     return process.returncode, out, err
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """What a process wrote until it ended by itself."""
+    try:
+        return process.communicate(timeout=SECONDS)
+    finally:
+        process.kill()
 
 
 def queue_halves(folder: Path, job_id: str) -> Path:
@@ -127,12 +143,14 @@ def test_a_job_that_is_asked_to_end_in_its_second_video_goes_on_to_the_same_resu
     own = folder / "torn-torn-0.mp4"
     process = facefusion("job-run", "torn", "--temp-path", str(temp), folder=folder)
     file = folder / "jobs/queued/torn.json"
+    patience = time.monotonic() + SECONDS
     while not (file.read_text().count('"started"') and own.exists() and list(temp.rglob("segment-*"))):
         assert process.poll() is None
+        assert time.monotonic() < patience, "the second video is not begun"
         time.sleep(0.001)
     first = own.stat().st_mtime_ns
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate()
+    out, err = ended(process)
     assert (process.returncode, out) == (4, "")
     assert err == (
         "Stopping; once more to end at once.\n"
