@@ -8,11 +8,11 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
 
 from facefusion.app.paths import PACKAGE_PARENT
 from facefusion.doctor.examination import Examination
 from facefusion.doctor.finding import Finding, fault, note, ok, warning
+from facefusion.doctor.pip import REQUIREMENTS, install, uninstall
 from facefusion.doctor.requirements import REQUIRED_MODULES, opencv_error, opencv_version
 from facefusion.doctor.trial import try_imports
 
@@ -20,7 +20,6 @@ TOPIC = "package"
 
 SUPPORTED_PYTHONS = ((3, 11), (3, 12), (3, 13))
 
-LIST = "requirements.txt"
 RUNTIME = "onnxruntime"
 """Module that several packages bring, each with other execution providers."""
 
@@ -98,7 +97,7 @@ def import_findings(faults: Mapping[str, str]) -> Iterator[Finding]:
 
 def required_lines() -> tuple[str, ...]:
     """The requirements of this program: of its list beside it, or of its installed package."""
-    path = PACKAGE_PARENT / LIST
+    path = PACKAGE_PARENT / REQUIREMENTS
     if path.is_file():
         return tuple(path.read_text(encoding="utf-8").splitlines())
     try:
@@ -121,10 +120,10 @@ def version_findings(lines: Iterable[str], environment: Environment, faults: Map
         yield warning(TOPIC, "packaging is missing, so no versions are compared", _install("packaging"))
         return
     if not pins:
-        yield note(TOPIC, f"there is no {LIST} to compare versions with")
+        yield note(TOPIC, f"there is no {REQUIREMENTS} to compare versions with")
         return
     differing = [pin for pin in pins if environment.versions.get(pin.name) != pin.version]
-    yield ok(TOPIC, f"{len(pins) - len(differing)} of {len(pins)} packages are as {LIST} pins them")
+    yield ok(TOPIC, f"{len(pins) - len(differing)} of {len(pins)} packages are as {REQUIREMENTS} pins them")
     told = {_package_of(name) for name, wrong in faults.items() if wrong}
     for pin in differing:
         if pin.name in environment.versions or pin.name not in told:
@@ -135,7 +134,9 @@ def _difference(pin: Pin, environment: Environment, faults: Mapping[str, str]) -
     wanted = f"{pin.name} {pin.version}"
     there = environment.versions.get(pin.name)
     if there is not None:
-        return warning(TOPIC, f"{pin.name} {there} is installed, and {LIST} pins {pin.version}", _install(pin.name))
+        return warning(
+            TOPIC, f"{pin.name} {there} is installed, and {REQUIREMENTS} pins {pin.version}", _install(pin.name)
+        )
     others = environment.owners_of(RUNTIME) if pin.name.startswith(RUNTIME) else ()
     if others and not faults.get(RUNTIME):
         names = ", ".join(f"{name} {environment.versions.get(name, '')}".strip() for name in others)
@@ -184,10 +185,8 @@ def normal(name: str) -> str:
 
 
 def _install(package: str) -> str:
-    path = PACKAGE_PARENT / LIST
-    return f"Run: {sys.executable} -m pip install {f'-r {path}' if path.is_file() else package}"
+    return f"Run: {install(package)}"
 
 
 def _replace(builds: Sequence[str]) -> str:
-    pip = f"{Path(sys.executable)} -m pip"
-    return f"For the pinned one alone run: {pip} uninstall -y {' '.join(builds)}; then {_install(RUNTIME)[5:]}"
+    return f"For the pinned one alone run: {uninstall(builds)}; then {install(RUNTIME)}"

@@ -10,6 +10,7 @@ from facefusion.core.errors import ProviderError
 from facefusion.doctor.examination import Examination
 from facefusion.doctor.finding import Finding, Level, ok
 from facefusion.doctor.look import Look
+from facefusion.doctor.pip import CUDA_REQUIREMENTS, PIP, install, uninstall
 from facefusion.inference.execution import Execution, plan_execution
 from facefusion.inference.providers.base import Provider
 from facefusion.inference.providers.registry import PROVIDERS
@@ -19,10 +20,10 @@ from facefusion.observability.events import Fanout
 TOPIC = "provider"
 
 SWAP = (
-    "Run: pip uninstall -y onnxruntime onnxruntime-gpu; then install that package with pip. "
+    f"Run: {uninstall(('onnxruntime', 'onnxruntime-gpu'))}; then install that package with {PIP} install. "
     "Two at once break each other."
 )
-CUDA_PACKAGES = "Run: pip install -r requirements-cuda.txt"
+CUDA_PACKAGES = f"Run: {install('onnxruntime-gpu[cuda,cudnn]', CUDA_REQUIREMENTS)}"
 
 Plan = Callable[[Snapshot, Look], Execution]
 """Chooses what graphs run on, as a run does; raises :class:`ProviderError`."""

@@ -10,6 +10,7 @@ from facefusion.doctor.devices import device_findings
 from facefusion.doctor.finding import Level
 from facefusion.doctor.graphics import Unit
 from facefusion.doctor.look import look_around, missing_libraries
+from facefusion.doctor.pip import PIP
 from facefusion.doctor.providers import provider_findings
 from facefusion.inference.execution import Device
 from facefusion.inference.providers.base import Obstacle
@@ -59,7 +60,10 @@ def test_a_provider_that_this_build_lacks_names_the_package_that_brings_it():
 def test_where_the_hardware_is_here_the_way_to_the_package_is_said():
     found, _ = findings(look(units=(Unit("AMD"),)))
     assert found["migraphx"].text.endswith("for AMD cards on Linux, which this machine has")
-    assert found["migraphx"].remedy.startswith("Run: pip uninstall -y onnxruntime onnxruntime-gpu; then install that")
+    assert found["migraphx"].remedy == (
+        f"Run: {PIP} uninstall -y onnxruntime onnxruntime-gpu; then install that package with {PIP} install. Two at "
+        "once break each other."
+    )
     assert found["directml"].remedy == ""
 
 
@@ -85,7 +89,7 @@ def test_missing_libraries_are_named_with_the_command_that_brings_them():
         Level.WARNING,
         "cuda does not work: ONNX Runtime gave CPUExecutionProvider instead of cuda; missing libraries: "
         "libcublas.so.13, libcudnn.so.9",
-        "Run: pip install -r requirements-cuda.txt",
+        f"Run: {PIP} install -r {Path(__file__).parents[2] / 'requirements-cuda.txt'}",
     )
     assert found["tensorrt"].level is Level.NOTE
     assert found["tensorrt"].text.endswith("; missing libraries: libnvinfer.so.10")
