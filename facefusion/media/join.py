@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,7 +18,6 @@ from facefusion.media.join_animation import join_animations
 from facefusion.media.joined_file import JoinedFile
 from facefusion.media.likeness import check_pictures
 from facefusion.media.output import move_into_place, part_path
-from facefusion.media.source import check_file
 from facefusion.media.verify import verify_video
 
 
@@ -27,12 +25,12 @@ def join_videos(parts: Sequence[Path], output: Path, stop: StopToken) -> tuple[s
     """Write videos one after the other into one file, by copying their packets; animated images by drawing them anew.
 
     Picture, sound tracks, subtitles and chapters are taken along. Each video begins where the picture of the one before
-    ends; what would be heard of that after its end is left out. Attachments, covers, tags and the tracks' names are
-    those of the first that has them. A video without sound is silent in the result.
+    ends; what would be heard of that after its end is left out. Attachments, covers and tags are those of the first,
+    the tracks' names those of the first that has all tracks. A video without sound is silent in the result.
 
     Args:
-        parts: results of this program, in order, in the container that the extension of ``output`` names. They are left
-            as they are. Of a single one, the result is a copy.
+        parts: two or more results of this program, in order, in the container that the extension of ``output`` names.
+            They are left as they are.
         output: the result. What lies there is replaced once the new file is whole and verified.
         stop: asked now and then.
 
@@ -46,19 +44,11 @@ def join_videos(parts: Sequence[Path], output: Path, stop: StopToken) -> tuple[s
         ResourceError: the disk is full.
         Stopped: a stop was requested; nothing was left behind.
     """
-    if not parts:
-        raise OutputError(f"{output} would hold no frame", "Name the videos to join.")
-    is_copy = len(parts) == 1 and parts[0].suffix.lower() == output.suffix.lower()
-    if is_moving_image(output) and not is_copy:
+    if is_moving_image(output):
         return join_animations(parts, output, stop)
     part = part_path(output)
     try:
-        if is_copy:
-            check_file(parts[0])
-            _copy(parts[0], part)
-            notices: tuple[str, ...] = ()
-        else:
-            notices = _join(parts, part, output, stop)
+        notices = _join(parts, part, output, stop)
         move_into_place(part, output)
         return notices
     except (av.FFmpegError, OSError, ValueError) as error:
@@ -80,11 +70,3 @@ def _join(parts: Sequence[Path], part: Path, output: Path, stop: StopToken) -> t
         expected, notices = JoinedFile(part, videos, stack).write(stop)
     verify_video(part, output, expected, stop)
     return notices
-
-
-def _copy(source: Path, part: Path) -> None:
-    """A second name for a file where the file system has such, else a copy of it."""
-    try:
-        part.hardlink_to(source.resolve())
-    except OSError:
-        shutil.copyfile(source, part)

@@ -269,22 +269,6 @@ def test_parts_have_to_be_videos_in_the_outputs_container(tmp_path):
     shutil.copy(tmp_path / "still.png", tmp_path / "still.mp4")
     with pytest.raises(MediaError, match=r"still\.mp4 is no video"):
         join_videos([tmp_path / "a.mp4", tmp_path / "still.mp4"], tmp_path / "out.mp4", STOP)
-    with pytest.raises(OutputError, match="would hold no frame"):
-        join_videos([], tmp_path / "out.mp4", STOP)
-
-
-def test_one_part_is_the_result_as_it_is(tmp_path):
-    make_clip(tmp_path / "a.mp4")
-    before = (tmp_path / "a.mp4").read_bytes()
-    output = tmp_path / "out.MP4"
-    output.write_bytes(b"old")
-    assert join_videos([tmp_path / "a.mp4"], output, STOP) == ()
-    assert output.read_bytes() == before == (tmp_path / "a.mp4").read_bytes()
-    (tmp_path / "a.mp4").unlink()
-    assert output.read_bytes() == before
-    with pytest.raises(MediaError, match=r"a\.mp4 does not exist"):
-        join_videos([tmp_path / "a.mp4"], output, STOP)
-    assert output.read_bytes() == before
 
 
 def test_a_stop_leaves_what_was_there(tmp_path):
