@@ -26,7 +26,7 @@ class Origin:
 
     source: Source
     place: str = ""
-    """``file:line`` of an ini file, the name of an environment variable, the step of a job; empty elsewhere."""
+    """``file:line`` of an ini file, ``the environment``, the step of a job; empty elsewhere."""
 
     @property
     def given(self) -> bool:

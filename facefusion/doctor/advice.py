@@ -9,6 +9,7 @@ from enum import Enum
 from facefusion.core.storage import in_units
 from facefusion.doctor.graphics import Unit
 from facefusion.inference.devices import Gpu, GpuClass, classify, roomiest
+from facefusion.media.settings import LEAST_SCALE
 from facefusion.memory.budget import GIB, automatic_workers
 from facefusion.memory.machine import Machine
 
@@ -86,11 +87,7 @@ class Advice:
         """
         if self.height is None or lines <= self.height:
             return None
-        return max(SMALLEST_SCALE, round(self.height / lines, 4))
-
-
-SMALLEST_SCALE = 0.25
-"""The least that ``output_video_scale`` takes."""
+        return max(LEAST_SCALE, round(self.height / lines, 4))
 
 
 def advise(facts: Facts) -> Advice:

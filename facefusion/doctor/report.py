@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from facefusion.config.schema import OptionSpec, Schema
 from facefusion.config.values import format_value
 from facefusion.doctor.finding import Finding, Level, is_faulty
+from facefusion.doctor.settings import SCALE
 
 if TYPE_CHECKING:
     from facefusion.doctor.advice import Advice
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 LEVEL_WIDTH = max(len(level.value) for level in Level)
 TOPIC_WIDTH = 8
 
-SCALE = "output_video_scale"
 EXAMPLE_LINES = 2160
 
 

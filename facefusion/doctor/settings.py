@@ -7,6 +7,9 @@ from facefusion.config.option import EXECUTION_COMMANDS, Scope, option, settings
 TEXT = "text"
 JSON = "json"
 
+SCALE = "output_video_scale"
+"""The option by which larger videos are made smaller."""
+
 
 @settings_group(section="execution", commands=EXECUTION_COMMANDS)
 class AutoTuneSettings:

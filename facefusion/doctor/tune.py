@@ -11,11 +11,11 @@ from facefusion.config.values import format_value
 from facefusion.doctor.advice import Advice, Setting, advise
 from facefusion.doctor.look import look_around
 from facefusion.doctor.request import target_lines
+from facefusion.doctor.settings import SCALE
 from facefusion.inference.providers.registry import PROVIDERS
 from facefusion.inference.settings import ExecutionSettings
 from facefusion.observability.events import EventSink, Notice
 
-SCALE = "output_video_scale"
 RESOLUTION = "output_video_resolution"
 """Says the size of results too; a run takes one of the two."""
 

@@ -12,9 +12,7 @@ import onnxruntime
 
 from facefusion.core.errors import FaceFusionError
 from facefusion.core.stop import POLL_SECONDS, StopToken
-
-FATAL_ONLY = 4
-"""ONNX Runtime raises what goes wrong in a run; it need not print it as well."""
+from facefusion.inference.runtime import FATAL_ONLY
 
 
 class RunOptions(Protocol):
@@ -81,5 +79,5 @@ class Interruption:
 
 def _run_options() -> Any:  # noqa: ANN401 - ONNX Runtime is not typed
     options = onnxruntime.RunOptions()
-    options.log_severity_level = FATAL_ONLY
+    options.log_severity_level = FATAL_ONLY  # what goes wrong in a run is raised; it need not be printed as well
     return options

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from facefusion.cli.command import COMMANDS
 from facefusion.config.frozen import freeze, thaw
 from facefusion.config.option import EVERY_COMMAND, Scope
 from facefusion.config.origin import DEFAULT, PROGRAM
@@ -48,6 +49,10 @@ def test_every_surface_refuses_what_is_not_allowed_and_names_option_value_and_ra
             assert message.startswith(name_on(surface, spec)), message
             assert " ".join(words) in message
             assert problem in message
+
+
+def test_what_every_command_takes_is_taken_by_every_command():
+    assert sorted(EVERY_COMMAND) == sorted(command.name for command in COMMANDS)
 
 
 @pytest.mark.parametrize("name", SPECS)
