@@ -102,6 +102,7 @@ def reference_page(schema: Schema, commands: tuple[str, ...]) -> str:
         "(`--log-level`, `log_level` in `[misc]`, `FACEFUSION_LOG_LEVEL`). The command line wins over the environment,",
         "the environment over the ini file, the ini file over the default. In the ini file an empty value means the",
         "default, `%%` means `%`, and quotes group an item of a list that contains spaces.",
+        *_without_key(schema),
         "",
         "Commands that take an option are named with it, or by what they have in common:",
         "",
@@ -117,6 +118,12 @@ def reference_page(schema: Schema, commands: tuple[str, ...]) -> str:
         ]
         lines += [_row(spec, commands) for spec in schema if spec.section == section]
     return "\n".join(lines) + "\n"
+
+
+def _without_key(schema: Schema) -> Iterator[str]:
+    flags = [f"`{spec.flag}`" for spec in schema if not spec.about.in_ini]
+    if flags:
+        yield f"These are no keys: {', '.join(flags)}."
 
 
 def _row(spec: OptionSpec, commands: tuple[str, ...]) -> str:

@@ -40,6 +40,15 @@ def test_reference_page_has_a_row_per_option():
     ]
 
 
+def test_the_reference_page_says_which_options_no_ini_file_holds():
+    @settings_group(section="misc")
+    class Named:
+        level: str = option("info", "how much to say")
+        config_path: str = option("x.ini", "which ini file", in_ini=False)
+
+    assert "\nThese are no keys: `--config-path`.\n" in reference_page(Schema.of((Named,)), ("run",))
+
+
 def test_what_is_not_there_yet_is_told_apart_from_what_is():
     @settings_group(section="processors")
     class Named:
