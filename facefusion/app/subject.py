@@ -11,6 +11,7 @@ from pathlib import Path
 from facefusion.app.faces import build_tracker
 from facefusion.config.origin import DEFAULT
 from facefusion.config.state import Snapshot
+from facefusion.core.errors import PastEndError, UsageError
 from facefusion.core.formats import MediaKind
 from facefusion.core.values import Embedding, Frame, Picture
 from facefusion.faces.analyse import FaceAnalyser
@@ -92,15 +93,20 @@ def face_finders(
 
     Raises:
         FaceNotFoundError: the reference frame that the user chose shows no face.
+        PastEndError: the target does not have the reference frame.
         UsageError: a filter is set that no model here can serve.
     """
     settings = snapshot.get(FaceSelectorSettings)
-    settings.check()
+    _refuse_filters(settings, snapshot)
     reference: Embedding | None = None
     if settings.face_selector_mode == REFERENCE:
         explicit = snapshot.origin("reference_frame_number") != DEFAULT
-        with subject.frames(settings.reference_frame_number if explicit else first_frame) as frames:
-            reference = find_reference(frames, analyser, settings, events, explicit=explicit)
+        with subject.frames(max(settings.reference_frame_number, 0) if explicit else first_frame) as frames:
+            try:
+                reference = find_reference(frames, analyser, settings, events, explicit=explicit)
+            except PastEndError as error:
+                remedy = "Choose another --reference-frame-number; it counts from 0." if explicit else error.remedy
+                raise PastEndError(error.fault, remedy) from error
 
     def for_image() -> FaceFinder:
         selector = FaceSelector(settings, reference)
@@ -122,3 +128,17 @@ def face_finders(
         return find
 
     return for_video if subject.still is None else for_image
+
+
+def _refuse_filters(settings: FaceSelectorSettings, snapshot: Snapshot) -> None:
+    """Refuse filters that no model here can serve: passing over them would change people who are not meant.
+
+    Raises:
+        UsageError: such a filter is set.
+    """
+    for name in settings.filters:
+        raise UsageError(
+            f"{name} = {getattr(settings, name)}: this version has no model that tells gender, age or group, and would "
+            f"work on everybody ({snapshot.origin(name)})",
+            "Leave it out, and choose people with --face-selector-mode reference.",
+        )

@@ -28,4 +28,5 @@ class BenchmarkSettings:
         "file to which one line of JSON is added per clip, so that runs can be compared",
         scope=Scope.RUN,
         metavar="FILE",
+        own=True,
     )

@@ -55,6 +55,8 @@ class Command:
     function: str = "execute"
     """Its function, ``(context) -> int``."""
     positionals: tuple[Positional, ...] = ()
+    minds_all: bool = False
+    """Whether it is about every setting, not only about those that it takes."""
 
     def execute(self, context: Context) -> int:
         """Run the command and return the exit code."""
@@ -100,7 +102,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("job-retry-all", "run what is not done of all failed jobs", "job_running", "retry_all"),
     Command("doctor", "look whether this machine has what it takes, and recommend settings", "doctor"),
     Command("clean", "remove temporary files that nobody needs any more", "clean"),
-    Command("config", "show the settings in force and where each comes from", "config"),
+    Command("config", "show the settings in force and where each comes from", "config", minds_all=True),
     Command(
         "completion",
         "print a script that completes this program's commands and options in a shell",

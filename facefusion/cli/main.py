@@ -78,8 +78,9 @@ def _execute(
     output: Output,
     stop: StopToken,
 ) -> int:
+    command = invocation.command
     _check_working_folder()
-    merged = merge(schema, invocation.arguments, os.environ, invocation.command.name)
+    merged = merge(schema, invocation.arguments, os.environ, None if command.minds_all else command.name)
     set_up(merged.snapshot, terminal)
     for warning in merged.warnings:
         terminal.line(warning, "warn")
@@ -93,7 +94,7 @@ def _execute(
         events=events,
         stop=stop,
     )
-    return invocation.command.execute(context)
+    return command.execute(context)
 
 
 def _tuned(snapshot: Snapshot, command: str, events: EventSink) -> Snapshot:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Never
 
 from facefusion.cli.command import COMMANDS, Command, Positional, find_command
+from facefusion.cli.flags import HELP, CommandFlags, GlobalFlags, flags_of, in_full, negated, retired_of
 from facefusion.cli.help_layout import HelpLayout
 from facefusion.config.legacy import RETIRED
-from facefusion.config.option import EXECUTION_COMMANDS, JOB_STEP_COMMANDS
 from facefusion.config.render import help_text
 from facefusion.config.schema import OptionSpec, Schema, flag_of
 from facefusion.config.settings import PatternsSettings
@@ -72,7 +72,7 @@ def split_command(words: Sequence[str], version: str) -> tuple[Command, tuple[st
     """
     at = next((index for index, word in enumerate(words) if not word.startswith("-")), len(words))
     root = _root_parser(version)
-    root.parse_args(_full_flags(words[:at], ("--help", "--version")))
+    root.parse_args(in_full(words[:at], GlobalFlags(PROGRAM, (HELP, "--version"))))
     if at == len(words):
         raise HelpRequested(root.format_help())
     command = find_command(words[at])
@@ -90,12 +90,13 @@ def parse_command(command: Command, words: Sequence[str], schema: Schema) -> Inv
     """
     specs = schema.of_command(command.name)
     parser = command_parser(command, specs)
-    found, rest = parser.parse_known_args(_full_flags(words, _flags(command, specs), command))
+    found, rest = parser.parse_known_args(in_full(words, CommandFlags(PROGRAM, command.name, schema)))
     if rest:
         takes_patterns = any(spec.group is PatternsSettings for spec in specs)
         quote = "A pattern is put in quotes, so that the shell leaves it alone. " if takes_patterns else ""
         see = f"{quote}See: {parser.prog} --help"
-        raise UsageError(f"{command.name}: {rest[0]} is no option of this command", see)
+        what = "is no option of this command" if rest[0].startswith("-") else "is one word too many"
+        raise UsageError(f"{command.name}: {rest[0]} {what}", see)
     names = (*(spec.name for spec in specs), *RETIRED)
     given = {name: getattr(found, name) for name in names if hasattr(found, name)}
     positionals = [word for one in command.positionals for word in _words(getattr(found, _place(one), ()))]
@@ -126,14 +127,9 @@ def command_parser(command: Command, specs: Sequence[OptionSpec]) -> argparse.Ar
         for spec in specs:
             if spec.section == section:
                 _add_option(group, spec)
-    for name in _retired_of(command):
+    for name in retired_of(command.name):
         parser.add_argument(flag_of(name), dest=name, action="store_const", const="true", help=argparse.SUPPRESS)
     return parser
-
-
-def _retired_of(command: Command) -> Iterator[str]:
-    """Switches of earlier releases that scripts still give to the command."""
-    return (name for name in RETIRED if command.name in EXECUTION_COMMANDS + JOB_STEP_COMMANDS)
 
 
 def _place(positional: Positional) -> str:
@@ -158,11 +154,11 @@ def _check_of(positional: Positional) -> Callable[[str], str]:
 
 def _add_option(group: argparse._ArgumentGroup, spec: OptionSpec) -> None:
     about = spec.about
-    names = [*([about.short] if about.short else []), *_own_flags(spec)]
+    names = [*([about.short] if about.short else []), *flags_of(spec)]
     text = help_text(spec).replace("%", "%%")
     if spec.type.is_flag:
         group.add_argument(*names, dest=spec.name, action="store_const", const="true", help=text)
-        group.add_argument(_negated(spec), dest=spec.name, action="store_const", const="false", help=argparse.SUPPRESS)
+        group.add_argument(negated(spec), dest=spec.name, action="store_const", const="false", help=argparse.SUPPRESS)
         return
     metavar = about.metavar or {int: "N", float: "X"}.get(spec.type.scalar, "NAME")
     group.add_argument(*names, dest=spec.name, nargs="+" if spec.type.is_list else None, metavar=metavar, help=text)
@@ -184,60 +180,6 @@ def _root_parser(version: str) -> argparse.ArgumentParser:
         "-v", "--version", action=_ShowText, text=f"FaceFusion {version}\n", help="show the version and end"
     )
     return root
-
-
-def _own_flags(spec: OptionSpec) -> tuple[str, ...]:
-    return tuple(flag_of(name) for name in (spec.name, *spec.about.aliases))
-
-
-def _negated(spec: OptionSpec) -> str:
-    return flag_of(f"no_{spec.name}")
-
-
-def _flags(command: Command, specs: Sequence[OptionSpec]) -> dict[str, str]:
-    """Every long flag and the flag that it stands for."""
-    flags = {"--help": "--help"} | {flag_of(name): flag_of(name) for name in _retired_of(command)}
-    for spec in specs:
-        flags |= dict.fromkeys(_own_flags(spec), spec.flag)
-        if spec.type.is_flag:
-            flags[_negated(spec)] = _negated(spec)
-    return flags
-
-
-def _full_flags(
-    words: Sequence[str],
-    flags: dict[str, str] | tuple[str, ...],
-    command: Command | None = None,
-) -> list[str]:
-    """The words with every long flag, which may be a unique beginning or an older name, in full.
-
-    Raises:
-        UsageError: no flag, or more than one, begins like that.
-    """
-    meanings = flags if isinstance(flags, dict) else {flag: flag for flag in flags}
-    full = list(words)
-    for index, word in enumerate(words):
-        if word == "--":
-            break
-        if word.startswith("--"):
-            name, equals, value = word.partition("=")
-            full[index] = _full_flag(name, meanings, command) + equals + value
-    return full
-
-
-def _full_flag(name: str, meanings: dict[str, str], command: Command | None) -> str:
-    if name in meanings:
-        return meanings[name]
-    starting = {meaning: flag for flag, meaning in meanings.items() if flag.startswith(name)}
-    if len(starting) == 1:
-        return next(iter(starting))
-    where = f"{command.name}: " if command is not None else ""
-    see = f"{PROGRAM} {command.name}" if command is not None else PROGRAM
-    if starting:
-        raise UsageError(f"{where}{name} is ambiguous: it may mean {', '.join(sorted(starting))}", "Write it in full.")
-    near = get_close_matches(name, meanings, n=1)
-    hint = f"Did you mean {near[0]}?" if near else f"See: {see} --help"
-    raise UsageError(f"{where}{name} is no option of this command" if where else f"{name} is no global switch", hint)
 
 
 def _words(value: str | Sequence[str]) -> tuple[str, ...]:

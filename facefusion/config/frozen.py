@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from facefusion.config.legacy import successor
+from facefusion.config.legacy import RETIRED, Age, successor
 from facefusion.config.option import Scope
 from facefusion.config.origin import Origin, Source
 from facefusion.config.schema import OptionSpec, Schema
@@ -42,37 +42,40 @@ def thaw(schema: Schema, args: Mapping[str, object], place: str, *, foreign: boo
         schema: the options of the program.
         args: the step's values by their key.
         place: of the step, for messages.
-        foreign: FaceFusion wrote it. It froze its defaults into the file, so such a value says that nothing was chosen.
+        foreign: FaceFusion wrote it. It froze its defaults into the file, so such a value says that nothing was chosen;
+            and it passed over what it did not know.
 
     Raises:
         OptionError: a key is unknown, or a value is not allowed.
     """
     origin = Origin(Source.JOB, place)
+    age = Age.of(args) if foreign else None
     values: dict[str, Any] = {}
     warnings: list[str] = []
     for key, value in args.items():
         named = schema.get(key)
+        if named is None and foreign and key not in RETIRED:
+            warnings.append(f"{key} is no setting that is known here, and is passed over ({place})")
+        elif named is None and key not in RETIRED:
+            raise _unknown(schema, key, place)
         if named is None:
-            heir = successor(key, _words(value))
-            if heir is None:
-                raise _unknown(schema, key, place)
-            warnings.append(heir.warning(f"{key} ({place})"))
-            if heir.option is not None:
-                spec = schema[heir.option]
-                values[spec.name] = parse(spec, RawValue(heir.words, f"{key} = {text_of(value)}", origin))
             continue
         if named.about.scope is not Scope.STEP:
             raise OptionError(f"{place}: {key} is no setting of a step", "It belongs to the command that runs the job.")
-        if value is None or value == [] or (foreign and _is_frozen_default(named, value)):
+        if value is None or value == [] or (age is not None and age.is_default(named, value)):
             continue
+        if age is not None:
+            value = age.on_todays_scale(key, value)  # noqa: PLW2901 - the same value
         raw = RawValue(_words_of(named, value, place), f"{key} = {text_of(value)}", origin)
         values[named.name] = parse(named, raw)
         warnings += doubts(named, values[named.name], raw)
+    for key in args.keys() & RETIRED.keys():
+        heir = successor(key, text_of(args[key]))
+        warnings.append(heir.warning(f"{key} ({place})"))
+        if heir.option is not None and heir.option not in values:
+            spec = schema[heir.option]
+            values[spec.name] = parse(spec, RawValue(heir.words, f"{key} = {text_of(args[key])}", origin))
     return Thawed(values, origin, tuple(warnings))
-
-
-def _is_frozen_default(spec: OptionSpec, value: object) -> bool:
-    return spec.about.facefusion_default is not None and text_of(value) == spec.about.facefusion_default
 
 
 def _words_of(spec: OptionSpec, value: object, place: str) -> tuple[str, ...]:

@@ -7,8 +7,11 @@ way the user is told once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from facefusion.config.schema import OptionSpec
+from facefusion.config.values import text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,7 @@ class Retired:
     sections: tuple[str, ...]
     """Where the ini files of its time had it."""
     release: str
-    """Of FaceFusion, in which it went."""
+    """Of FaceFusion, in which it was removed."""
     advice: str
     """What holds instead, as a sentence."""
     option: str | None = None
@@ -28,7 +31,7 @@ class Retired:
 
     def warning(self, label: str) -> str:
         """What to tell the user who wrote ``label``."""
-        return f"{label} went with FaceFusion {self.release}. {self.advice}"
+        return f"{label} was removed in FaceFusion {self.release}. {self.advice}"
 
 
 RETIRED: dict[str, Retired] = {
@@ -44,17 +47,44 @@ RETIRED: dict[str, Retired] = {
 OFF = ("", "0", "no", "false", "off", "null", "none")
 
 
-def successor(name: str, words: Sequence[str]) -> Retired | None:
-    """What became of an option that is gone; none where FaceFusion never had it.
+def successor(name: str, value: str) -> Retired:
+    """What became of an option that is gone.
 
     Args:
-        name: of the option, with ``_`` inside.
-        words: its value; where it was off, nothing takes its place.
+        name: a key of :data:`RETIRED`.
+        value: what it was set to; where it was off, nothing takes its place.
     """
-    retired = RETIRED.get(name)
-    if retired is None or (words and words[-1].lower() not in OFF):
+    retired = RETIRED[name]
+    if value.strip().lower() not in OFF:
         return retired
     return Retired(retired.sections, retired.release, "It was off, so nothing changes.")
+
+
+@dataclass(frozen=True, slots=True)
+class Age:
+    """Which FaceFusion wrote the settings of a step, as far as it matters to what they mean."""
+
+    is_of_today: bool
+    """3.8."""
+    has_short_distances: bool
+    """3.2 or later: the distance of two faces is half of what it was before."""
+
+    @classmethod
+    def of(cls, args: Mapping[str, object]) -> Age:
+        """Read it off the keys that there are."""
+        return cls("workflow_mode" in args, "output_audio_volume" in args)
+
+    def is_default(self, spec: OptionSpec, value: object) -> bool:
+        """Whether a value is what FaceFusion wrote where nothing was chosen."""
+        about, text = spec.about, text_of(value)
+        today = text_of(spec.default) if about.facefusion_default is None else about.facefusion_default
+        return text == today or (not self.is_of_today and text in about.former_defaults)
+
+    def on_todays_scale(self, key: str, value: object) -> object:
+        """A value that was chosen, as it is written today."""
+        if key == "reference_face_distance" and isinstance(value, int | float) and not self.has_short_distances:
+            return value / 2
+        return value
 
 
 def is_retired_key(section: str, key: str) -> bool:

@@ -90,8 +90,12 @@ class Option:
     commands: tuple[str, ...] | None = None
     """Commands that take it, where that differs from the group's."""
     in_ini: bool = True
+    own: bool = False
+    """FaceFusion 3.8 does not have it."""
     facefusion_default: str | None = None
     """FaceFusion 3.8's default, as text, where ours differs. It stands in every job file that FaceFusion wrote."""
+    former_defaults: tuple[str, ...] = ()
+    """Defaults that FaceFusion 3.0 to 3.7 had, as text, where they differ from 3.8's."""
     pending: str = ""
     """Why the option has no effect yet, as the end of a sentence; empty for one that has."""
     depends: Depends | None = None

@@ -75,6 +75,7 @@ class PathsSettings:
         scope=Scope.JOB,
         commands=(*EXECUTION_COMMANDS, *JOB_STEP_COMMANDS, "force-download", "doctor"),
         metavar="FOLDER",
+        own=True,
     )
 
 
@@ -142,6 +143,7 @@ class MiscSettings:
         "end with status 1 if any frame was passed through unchanged",
         scope=Scope.JOB,
         commands=tuple(name for name in EXECUTION_COMMANDS if name != "benchmark"),
+        own=True,
     )
     report: Path | None = option(
         None,
@@ -149,12 +151,14 @@ class MiscSettings:
         scope=Scope.RUN,
         commands=RUN_COMMANDS,
         metavar="FILE",
+        own=True,
     )
     no_resume: bool = option(
         False,
         "begin from the first frame, also where an earlier run of the same step did not come to its end",
         scope=Scope.JOB,
         commands=tuple(name for name in EXECUTION_COMMANDS if name != "benchmark"),
+        own=True,
     )
 
 
@@ -163,14 +167,14 @@ class CleanSettings:
     """What ``clean`` removes."""
 
     max_age_hours: float = option(
-        2.0, "hours without a change after which temporary files may go", minimum=0.0, scope=Scope.RUN, in_ini=False
-    )
-    resumable: bool = option(
-        False,
-        "remove what a run could go on from too",
+        2.0,
+        "hours without a change after which temporary files may go",
+        minimum=0.0,
         scope=Scope.RUN,
         in_ini=False,
+        own=True,
     )
+    resumable: bool = option(False, "remove what a run could go on from too", scope=Scope.RUN, in_ini=False, own=True)
 
 
 GENERAL_GROUPS: tuple[type, ...] = (PathsSettings, PatternsSettings, ProcessorsSettings, MiscSettings, CleanSettings)

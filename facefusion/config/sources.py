@@ -6,7 +6,8 @@ understood at all (an unknown section or key) is an error wherever it stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -16,12 +17,13 @@ from facefusion.config.legacy import RETIRED, is_retired_key, successor
 from facefusion.config.origin import COMMAND_LINE, Origin, Source
 from facefusion.config.schema import Schema, flag_of
 from facefusion.config.state import Snapshot
-from facefusion.config.values import RawValue, doubts, join_words, parse, words_of
+from facefusion.config.values import RawValue, choice_text, doubts, join_words, parse, words_of
 from facefusion.core.errors import OptionError, UsageError
 
 DEFAULT_INI = Path("facefusion.ini")
 """In the working directory."""
 ENVIRONMENT_PREFIX = "FACEFUSION_"
+INTERPOLATION = re.compile(r"%\(\w+\)s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ def merge(
         arguments: words of each option given on the command line, by the option's name; options that FaceFusion had
             in earlier releases may be among them.
         environment: the process's environment.
-        command: the command to run; only what concerns it is worth a warning. All does where none is given.
+        command: the command to run; what it does not take stays at its default. It takes all where none is given.
 
     Raises:
         OptionError: a value is not allowed, or an ini file names something unknown.
@@ -57,18 +59,14 @@ def merge(
     path = _ini_path(schema, outer)
     from_ini, warnings = from_entries(schema, read_ini(path) if path is not None else ())
     raw = {**from_ini, **outer}
-    values = {spec.name: parse(spec, raw[spec.name]) for spec in schema if spec.name in raw}
-    origins = {name: value.origin for name, value in raw.items()}
-    idle = [
-        text
-        for spec in schema
-        if spec.name in values and (command is None or command in spec.commands)
-        for text in doubts(spec, values[spec.name], raw[spec.name])
-    ]
+    taken = [spec for spec in schema if spec.name in raw and (command is None or command in spec.commands)]
+    values = {spec.name: parse(spec, raw[spec.name]) for spec in taken}
+    origins = {spec.name: raw[spec.name].origin for spec in taken}
+    idle = [text for spec in taken for text in doubts(spec, values[spec.name], raw[spec.name])]
     return Merged(Snapshot(schema, values, origins), (*warnings, *retired, *misspelt, *idle))
 
 
-def from_entries(schema: Schema, entries: Iterable[IniEntry]) -> tuple[dict[str, RawValue], tuple[str, ...]]:
+def from_entries(schema: Schema, entries: Sequence[IniEntry]) -> tuple[dict[str, RawValue], tuple[str, ...]]:
     """The values that an ini file sets, by option, and warnings about keys that FaceFusion has no more.
 
     Raises:
@@ -90,10 +88,16 @@ def from_entries(schema: Schema, entries: Iterable[IniEntry]) -> tuple[dict[str,
             raise _unknown(schema, entry)
         elif spec is None and entry.value:
             retired.append(entry)
-    warnings: list[str] = []
+    warnings = [text for entry in entries for text in _interpolations(entry)]
     for entry in retired:
         warnings += _succeed(schema, values, entry.key, entry.value, _label(entry), Origin(Source.INI, entry.place))
     return values, tuple(warnings)
+
+
+def _interpolations(entry: IniEntry) -> Iterator[str]:
+    """The warning about what FaceFusion put another key's value in for."""
+    if found := INTERPOLATION.search(entry.value):
+        yield f"{_label(entry)} is taken as it stands: {found[0]} is not replaced by the value of a key ({entry.place})"
 
 
 def _label(entry: IniEntry) -> str:
@@ -104,9 +108,7 @@ def _succeed(
     schema: Schema, values: dict[str, RawValue], name: str, value: str, label: str, origin: Origin
 ) -> tuple[str, ...]:
     """Set what took the place of a retired option, where nothing else sets it, and give the warning."""
-    heir = successor(name, (value,))
-    if heir is None:
-        return ()
+    heir = successor(name, value)
     if heir.option is not None and schema.get(heir.option) is not None:
         values.setdefault(heir.option, RawValue(heir.words, label, origin))
     place = f" ({origin.place})" if origin.place else ""
@@ -133,7 +135,9 @@ def _argument(schema: Schema, name: str, words: tuple[str, ...]) -> RawValue:
 def _from_environment(schema: Schema, environment: Mapping[str, str]) -> tuple[dict[str, RawValue], tuple[str, ...]]:
     values: dict[str, RawValue] = {}
     misspelt: list[str] = []
+    warnings: list[str] = []
     variables = {f"{ENVIRONMENT_PREFIX}{name.upper()}": name for name in schema.names}
+    retired = {f"{ENVIRONMENT_PREFIX}{name.upper()}": name for name in RETIRED}
     for variable in sorted(environment):
         if not variable.startswith(ENVIRONMENT_PREFIX) or not environment[variable].strip():
             continue
@@ -142,9 +146,12 @@ def _from_environment(schema: Schema, environment: Mapping[str, str]) -> tuple[d
             text = environment[variable]
             origin = Origin(Source.ENVIRONMENT, "the environment")
             values[spec.name] = RawValue(words_of(spec, text), f"{variable}={text}", origin)
+        elif variable in retired:
+            text, origin = environment[variable], Origin(Source.ENVIRONMENT)
+            warnings += _succeed(schema, values, retired[variable], text, f"{variable}={text}", origin)
         elif near := get_close_matches(variable, variables, n=1, cutoff=0.85):
             misspelt.append(f"environment variable {variable} is no option; did you mean {near[0]}?")
-    return values, tuple(misspelt)
+    return values, (*warnings, *misspelt)
 
 
 def _ini_path(schema: Schema, outer: Mapping[str, RawValue]) -> Path | None:
@@ -154,8 +161,9 @@ def _ini_path(schema: Schema, outer: Mapping[str, RawValue]) -> Path | None:
         return DEFAULT_INI if DEFAULT_INI.is_file() else None
     path = Path(parse(spec, outer["config_path"]))
     if not path.is_file():
+        problem = "it is a folder" if path.is_dir() else "there is no such file"
         raise UsageError(
-            f"{outer['config_path'].label}: there is no such file ({outer['config_path'].origin})",
+            f"{outer['config_path'].label}: {problem} ({outer['config_path'].origin})",
             "Give the path of an ini file, or leave the option out to use facefusion.ini in the working directory.",
         )
     return path
@@ -164,6 +172,10 @@ def _ini_path(schema: Schema, outer: Mapping[str, RawValue]) -> Path | None:
 def _unknown(schema: Schema, entry: IniEntry) -> OptionError:
     places = schema.places()
     sections = tuple(dict.fromkeys(section for section, _ in places))
+    if entry.section == "DEFAULT":
+        return OptionError(
+            f"{entry.place}: [DEFAULT] is no section", "Write each key in its own section; none is for all of them."
+        )
     homes = [section for section, key in places if key == entry.key]
     if homes:
         return OptionError(
@@ -183,4 +195,4 @@ def hint(word: str, known: Iterable[str], form: str) -> str:
     near = get_close_matches(word, known, n=1)
     if near:
         return f"Did you mean {form.format(near[0])}?"
-    return f"Known are: {', '.join(form.format(name) for name in known)}."
+    return f"Known are: {choice_text([form.format(name) for name in known])}."

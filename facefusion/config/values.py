@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from facefusion.config.origin import Origin
+from facefusion.config.origin import Origin, Source
 from facefusion.config.schema import OptionSpec
 from facefusion.core.errors import OptionError
 
@@ -73,7 +73,7 @@ def doubts(spec: OptionSpec, value: object, raw: RawValue) -> Iterator[str]:
         yield f"{raw.label} has no effect: {spec.about.pending} ({raw.origin})"
     for word in raw.words:
         if word.lower() in spec.about.retired_values:
-            yield f"{raw.label}: {word} is passed over, it went with an earlier FaceFusion ({raw.origin})"
+            yield f"{raw.label}: {word} is passed over, an earlier FaceFusion removed it ({raw.origin})"
 
 
 def check(spec: OptionSpec, value: Any, origin: Origin) -> Any:  # noqa: ANN401 - as in parse
@@ -218,5 +218,7 @@ def _check_length(spec: OptionSpec, raw: RawValue, length: int) -> None:
 
 
 def _refusal(spec: OptionSpec, raw: RawValue, word: str, problem: str, hint: str = "") -> OptionError:
+    if raw.origin.source is Source.INI and any(mark in " ".join(raw.words) for mark in (" ;", " #")):
+        hint = "A comment has to stand on a line of its own."
     subject = f"{word or 'a value'} " if spec.type.is_list else ""
     return OptionError(f"{raw.label}: {subject}{problem} ({raw.origin})", hint)

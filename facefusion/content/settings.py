@@ -11,5 +11,5 @@ class ContentAnalyserSettings:
     """How targets are checked for sexual content."""
 
     content_analyser_model: str = option(
-        AUTO, "model that judges the target's content", **model_names("content_analyser")
+        AUTO, "model that judges the target's content", **model_names("content_analyser"), own=True
     )

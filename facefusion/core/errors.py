@@ -10,6 +10,7 @@
     │   └── ProviderError           exit 2, HTTP 503   an execution provider cannot be had
     ├── InputError                  exit 1, HTTP 422   a file given by the user cannot be used
     │   ├── MediaError              exit 1, HTTP 422   unreadable, damaged or not media
+    │   │   └── PastEndError        exit 1, HTTP 422   a frame is asked for that the video does not have
     │   └── FaceNotFoundError       exit 1, HTTP 422   a picture that must hold a face holds none
     ├── OutputError                 exit 1, HTTP 500   the result cannot be written or is not whole
     ├── ResourceError               exit 1, HTTP 507   memory or disk do not suffice
@@ -84,6 +85,10 @@ class InputError(FaceFusionError):
 
 class MediaError(InputError):
     """A file is unreadable, damaged or no media at all."""
+
+
+class PastEndError(MediaError):
+    """A video has fewer frames than the one that is asked for."""
 
 
 class FaceNotFoundError(InputError):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
+from facefusion.inference.settings import ExecutionSettings
 
 if TYPE_CHECKING:
     from facefusion.doctor.advice import Advice
@@ -57,7 +58,8 @@ class Examination:
         """
         from facefusion.doctor.advice import advise  # noqa: PLC0415 - as above
 
-        return advise(self.look.facts)
+        asked = self.snapshot.get(ExecutionSettings)
+        return advise(self.look.facts.within(asked.execution_providers, asked.execution_device_ids))
 
     @property
     def target_lines(self) -> int | None:

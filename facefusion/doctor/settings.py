@@ -19,6 +19,7 @@ class AutoTuneSettings:
         False,
         "look at this machine first and set what 'doctor' recommends, wherever nothing else is asked for",
         scope=Scope.JOB,
+        own=True,
     )
 
 
@@ -32,4 +33,5 @@ class DoctorSettings:
         choices=(TEXT, JSON),
         scope=Scope.RUN,
         in_ini=False,
+        own=True,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from facefusion.catalogue.names import AUTO, model_names
 from facefusion.config.option import Depends, option, settings_group
-from facefusion.core.errors import UsageError
 
 ORDERS = (
     "left-right",
@@ -18,6 +17,7 @@ ORDERS = (
 )
 SMALL_SIZES = ("160x160", "320x320", "480x480", "512x512")
 FULL_SIZE = "640x640"
+NO_FILTER = {"face_selector_age_start": 0, "face_selector_age_end": 100}
 MASK_AREAS = ("upper-face", "lower-face", "mouth")
 MASK_REGIONS = (
     "skin",
@@ -112,7 +112,9 @@ class FaceLandmarkerSettings:
 class FaceRecognizerSettings:
     """How people are told apart."""
 
-    face_recognizer_model: str = option(AUTO, "model that tells people apart", **model_names("face_recognizer"))
+    face_recognizer_model: str = option(
+        AUTO, "model that tells people apart", **model_names("face_recognizer"), own=True
+    )
 
 
 @settings_group(section="face_selector")
@@ -147,23 +149,17 @@ class FaceSelectorSettings:
         "how unlike the reference a face may look: 0 the same picture, 0.5 a stranger",
         minimum=0.0,
         maximum=1.0,
+        former_defaults=("0.6",),
     )
-    reference_frame_number: int = option(0, "frame of the target video that shows the reference face", minimum=0)
+    reference_frame_number: int = option(0, "frame of the target video that shows the reference face")
 
-    def check(self) -> None:
-        """Refuse filters that no model here can serve: passing over them would change people who are not meant.
-
-        Raises:
-            UsageError: such a filter is set.
-        """
-        for name in ("gender", "race", "age_start", "age_end"):
-            value = getattr(self, f"face_selector_{name}")
-            if value is not None:
-                raise UsageError(
-                    f"--face-selector-{name.replace('_', '-')} {value}: this version has no model that tells gender, "
-                    "age or group, and would work on everybody",
-                    "Leave it out, and choose people with --face-selector-mode reference.",
-                )
+    @property
+    def filters(self) -> tuple[str, ...]:
+        """Options that leave people out by gender, age or group; an age from 0 to 100 leaves out nobody."""
+        named = ("face_selector_gender", "face_selector_race", "face_selector_age_start", "face_selector_age_end")
+        return tuple(
+            name for name in named if getattr(self, name) != NO_FILTER.get(name) and getattr(self, name) is not None
+        )
 
 
 @settings_group(section="face_tracker")
@@ -175,6 +171,7 @@ class FaceTrackerSettings:
         "taken so that older command lines run; faces are followed through all frames",
         minimum=0,
         maximum=10,
+        former_defaults=("5",),
         section="frame_distribution",
         pending="faces are followed through all frames, whatever their distance",
     )

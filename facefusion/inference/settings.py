@@ -38,6 +38,7 @@ class ExecutionSettings:
         minimum=0,
         maximum=64,
         scope=Scope.JOB,
+        own=True,
     )
 
 
@@ -52,12 +53,14 @@ class InferenceSettings:
         minimum=0,
         maximum=64,
         scope=Scope.JOB,
+        own=True,
     )
     inference_precision: str = option(
         "auto",
         "precision to compute in: auto is half with tensorrt and qnn, full elsewhere",
         choices=("auto", "full", "half"),
         scope=Scope.JOB,
+        own=True,
     )
     gpu_memory_limit: int = option(
         0,
@@ -65,6 +68,7 @@ class InferenceSettings:
         minimum=0,
         maximum=1024,
         scope=Scope.JOB,
+        own=True,
     )
     session_idle_minutes: int = option(
         30,
@@ -72,4 +76,5 @@ class InferenceSettings:
         minimum=0,
         maximum=1440,
         scope=Scope.JOB,
+        own=True,
     )

@@ -88,7 +88,7 @@ def assemble(
         Stopped: a stop was requested; nothing was left behind.
     """
     if not segments:
-        raise OutputError(f"{path} would hold no frame", "Check the target and the trim range.")
+        raise OutputError(f"{path} would hold no frame", "Check the target, the trim range and --output-video-fps.")
     part = part_path(path)
     try:
         with ExitStack() as stack:

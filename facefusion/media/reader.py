@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 from av.container import InputContainer
 from av.video.frame import VideoFrame
 
-from facefusion.core.errors import MediaError
+from facefusion.core.errors import MediaError, PastEndError
 from facefusion.core.values import Frame, Picture
 from facefusion.media.cropping import cropped
 from facefusion.media.damage import Damage
@@ -341,9 +341,9 @@ class VideoReader:
             found.reached = reached
         self._tell(found)
 
-    def _too_late(self, count: int) -> MediaError:
+    def _too_late(self, count: int) -> PastEndError:
         wanted = self._start if self._anchor is None else self._anchor.index
-        return MediaError(
+        return PastEndError(
             f"{self._info.path} has {count} frames, so there is no frame {wanted}", "Start at an earlier frame."
         )
 

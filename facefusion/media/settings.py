@@ -36,13 +36,14 @@ class OutputSettings:
         facefusion_default="1.0",
     )
     output_image_resolution: str | None = option(
-        None, "exact size of image results, in place of a factor", form=RESOLUTION, metavar=RESOLUTION.text
+        None, "exact size of image results, in place of a factor", form=RESOLUTION, metavar=RESOLUTION.text, own=True
     )
     output_audio_encoder: str | None = option(
         None,
         "audio encoder; where empty, sound is copied as it is",
         choices=tuple(SOUND_ENCODERS),
         facefusion_default="flac",
+        former_defaults=("aac",),
     )
     output_audio_quality: int | None = option(
         None,
@@ -63,6 +64,7 @@ class OutputSettings:
         SOURCE_FORMAT,
         "pixel format of video results: 'source' keeps the target's depth and subsampling where the encoder can, "
         "'compatible' is 8-bit 4:2:0, which everything plays; or a name of FFmpeg's",
+        own=True,
     )
     output_video_scale: float | None = option(
         None,
@@ -73,7 +75,7 @@ class OutputSettings:
         facefusion_default="1.0",
     )
     output_video_resolution: str | None = option(
-        None, "exact size of video results, in place of a factor", form=RESOLUTION, metavar=RESOLUTION.text
+        None, "exact size of video results, in place of a factor", form=RESOLUTION, metavar=RESOLUTION.text, own=True
     )
     output_video_fps: float | None = option(
         None,
@@ -168,6 +170,7 @@ class WorkflowSettings:
         False,
         "keep the frames that --workflow-strategy disk writes; the same command takes over what is changed in them",
         section="frame_extraction",
+        own=True,
     )
 
     @property

@@ -15,6 +15,7 @@ class MemorySettings:
         minimum=0,
         maximum=4096,
         scope=Scope.JOB,
+        own=True,
     )
     video_memory_strategy: str = option(
         "balanced",

@@ -19,10 +19,12 @@ class LogSettings:
         "form of what is said on the error stream and in the log file: lines for people, or one JSON object per line",
         choices=(TEXT, JSON),
         scope=Scope.JOB,
+        own=True,
     )
     log_path: Path | None = option(
         None,
         "file to add all that is said to as well; at 10 MB a new one is begun, and five old ones are kept",
         scope=Scope.JOB,
         metavar="FILE",
+        own=True,
     )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from facefusion.app.faces import build_tracker
-from facefusion.core.errors import ModelError, UsageError
+from facefusion.core.errors import ModelError, PastEndError, UsageError
 from facefusion.faces.track import TrackerLimits
 from tests.app.conftest import TARGET, Run, settings
 
@@ -111,16 +111,33 @@ def test_the_overlap_that_links_a_face_to_a_known_one_is_the_trackers(engine) ->
     [
         ("face_selector_gender", "female"),
         ("face_selector_race", "auto"),
-        ("face_selector_age_start", 0),
+        ("face_selector_age_start", 1),
         ("face_selector_age_end", 40),
     ],
 )
 def test_a_filter_that_no_model_serves_changes_nobody(run: Run, tmp_path: Path, option: str, value: object) -> None:
     with pytest.raises(UsageError) as refused:
         run(tmp_path / "out.mp4", **{option: value})
-    flag = f"--{option.replace('_', '-')} {value}"
-    assert str(refused.value).startswith(f"{flag}: this version has no model that tells gender, age or group")
+    assert str(refused.value).startswith(
+        f"{option} = {value}: this version has no model that tells gender, age or group"
+    )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_age_that_everybody_has_leaves_out_nobody(make: Make) -> None:
+    np.testing.assert_array_equal(make(face_selector_age_start=0, face_selector_age_end=100), make())
+
+
+def test_a_reference_frame_that_is_not_there_is_named_with_its_option(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(PastEndError) as refused:
+        run(tmp_path / "out.mp4", reference_frame_number=99999)
+    assert str(refused.value).endswith(
+        "so there is no frame 99999. Choose another --reference-frame-number; it counts from 0."
+    )
+
+
+def test_a_reference_frame_below_zero_is_the_first(make: Make) -> None:
+    np.testing.assert_array_equal(make(reference_frame_number=-1), make())
 
 
 def test_a_pixel_boost_changes_nothing_where_the_mesh_swaps_at_the_frames_own_size(make: Make) -> None:

@@ -151,7 +151,7 @@ def test_a_switch_can_be_turned_off_again(call):
             "run: --face-detector is ambiguous: it may mean --face-detector-angles, --face-detector-margin, "
             "--face-detector-score. Write it in full.",
         ),
-        (("run", "target.mp4"), "run: target.mp4 is no option of this command. See: facefusion run --help"),
+        (("run", "target.mp4"), "run: target.mp4 is one word too many. See: facefusion run --help"),
         (
             ("run", *REQUEST, "--face-detector-score", "1.5"),
             "--face-detector-score 1.5: must be between 0 and 1 (from command line).",
@@ -168,7 +168,8 @@ def test_a_switch_can_be_turned_off_again(call):
         (("headless-run",), "no target is given. Name the image or video to change with --target-path."),
         (
             ("run",),
-            "run without --target-path and --output-path starts the server, which needs the service requirements, and "
+            "run without --target-path and --output-path starts the server with its page, which needs the service "
+            "requirements, and "
             "this version does not have them yet. Give both options to process a file at once.",
         ),
     ],
@@ -191,7 +192,8 @@ def test_an_option_without_its_value(call):
 def test_an_option_of_another_command_is_not_called_unavailable(call):
     assert call("config", "--face-detector-score", "0.2")[::2] == (
         2,
-        "error: config: --face-detector-score is no option of this command. See: facefusion config --help\n",
+        "error: config: --face-detector-score is no option of this command. It is one of run, headless-run, batch-run, "
+        "....\n",
     )
 
 

@@ -12,15 +12,16 @@ from typing import Any
 import pytest
 
 from facefusion.cli.command import COMMANDS
+from facefusion.cli.flags import CommandFlags
 from facefusion.cli.main import main
 from facefusion.config.frozen import freeze, thaw
 from facefusion.config.option import Scope
 from facefusion.config.origin import DEFAULT
-from facefusion.config.schema import OptionSpec
+from facefusion.config.schema import OptionSpec, flag_of
 from facefusion.config.settings import ProcessorsSettings
 from facefusion.config.sources import merge
 from facefusion.config.values import check, format_value
-from facefusion.core.errors import OptionError
+from facefusion.core.errors import OptionError, UsageError
 from facefusion.processors.registry import processor_names
 from tests.contract.surfaces import SCHEMA, command_line
 
@@ -154,16 +155,16 @@ def test_spellings_of_every_release(written, option, value):
     [
         (
             ("--skip-audio",),
-            "warning: --skip-audio went with FaceFusion 3.2. Taken as --output-audio-volume 0.\n",
+            "warning: --skip-audio was removed in FaceFusion 3.2. Taken as --output-audio-volume 0.\n",
         ),
         (
             ("--skip-download",),
-            "warning: --skip-download went with FaceFusion 3.1. It has no effect: models are fetched only where "
+            "warning: --skip-download was removed in FaceFusion 3.1. It has no effect: models are fetched only where "
             "they are missing.\n",
         ),
         (
             ("--face-debugger-items", "age", "face-mask"),
-            "warning: --face-debugger-items age face-mask: age is passed over, it went with an earlier FaceFusion "
+            "warning: --face-debugger-items age face-mask: age is passed over, an earlier FaceFusion removed it "
             "(from command line)\n",
         ),
         (
@@ -190,10 +191,10 @@ def test_retired_keys_of_an_ini_file_are_mapped_or_warned_about():
     assert result.snapshot.value(SCHEMA["output_audio_volume"]) == 0
     assert str(result.snapshot.origin("output_audio_volume")) == "from facefusion.ini:2"
     assert result.warnings == (
-        "[output_creation] skip_audio = True (facefusion.ini:2) went with FaceFusion 3.2. Taken as "
+        "[output_creation] skip_audio = True (facefusion.ini:2) was removed in FaceFusion 3.2. Taken as "
         "--output-audio-volume 0.",
-        "[download] skip_download = true (facefusion.ini:6) went with FaceFusion 3.1. It has no effect: models are "
-        "fetched only where they are missing.",
+        "[download] skip_download = true (facefusion.ini:6) was removed in FaceFusion 3.1. It has no effect: models "
+        "are fetched only where they are missing.",
     )
 
 
@@ -287,7 +288,7 @@ def test_a_step_of_an_older_release_runs_without_the_keys_that_came_later():
     assert thawed.values["output_audio_volume"] == 0
     assert thawed.values["background_remover_fill_color"] == (0, 0, 0, 255)
     assert thawed.warnings == (
-        "skip_audio (job a, step 0) went with FaceFusion 3.2. Taken as --output-audio-volume 0.",
+        "skip_audio (job a, step 0) was removed in FaceFusion 3.2. Taken as --output-audio-volume 0.",
     )
 
 
@@ -304,3 +305,145 @@ def test_sizes_that_a_model_cannot_serve_are_refused_with_those_it_can(size):
 def test_a_check_of_a_value_needs_no_text():
     spec = SCHEMA["target_path"]
     assert check(spec, Path(' odd "name" '), DEFAULT) == Path(' odd "name" ')
+
+
+def beginnings(names: list[str], name: str) -> list[str]:
+    """Every beginning of a flag that means that flag to FaceFusion: argparse takes one that is no other's."""
+    flag, others = flag_of(name), [flag_of(other) for other in (*names, "help") if other != name]
+    return [flag[:end] for end in range(3, len(flag)) if not any(other.startswith(flag[:end]) for other in others)]
+
+
+@pytest.mark.parametrize("command", SETS["ALL"])
+def test_what_a_beginning_meant_it_means(command):
+    names = [name for name, fact in FACTS.items() if command in commands_of(fact)]
+    flags = CommandFlags("facefusion", command, SCHEMA)
+    for name in names:
+        for beginning in beginnings(names, name):
+            assert flags.full(beginning) == flag_of(name)
+    assert flags.full("--h" if "halt_on_error" not in names else "--he") == "--help"
+
+
+def test_a_beginning_of_several_is_refused_where_facefusion_has_more_than_one():
+    with pytest.raises(UsageError) as refused:
+        CommandFlags("facefusion", "run", SCHEMA).full("--face-detector")
+    assert str(refused.value).startswith("run: --face-detector is ambiguous: it may mean --face-detector-angles, ")
+
+
+def test_own_options_are_those_that_facefusion_does_not_have():
+    assert {spec.name for spec in SCHEMA if not spec.about.own} == set(FACTS)
+
+
+def test_what_facefusion_passed_over_in_a_step_is_passed_over_and_said():
+    thawed = thaw(SCHEMA, facefusion_step(foo="bar"), "job a, step 0", foreign=True)
+    assert "foo" not in thawed.values
+    assert thawed.warnings == ("foo is no setting that is known here, and is passed over (job a, step 0)",)
+
+
+def test_an_unknown_key_of_our_own_is_an_error_that_stays_short():
+    with pytest.raises(OptionError) as refused:
+        thaw(SCHEMA, {"qqq": 1}, "job a, step 0")
+    assert str(refused.value).startswith("job a, step 0: there is no setting qqq. Known are: source_paths, ")
+    assert len(str(refused.value)) < 600
+
+
+FORMER = {
+    "face_swapper_model": "inswapper_128_fp16",
+    "face_swapper_pixel_boost": "128x128",
+    "output_audio_encoder": "aac",
+    "reference_face_distance": 0.6,
+    "face_enhancer_weight": 1.0,
+    "deep_swapper_morph": 80,
+    "target_frame_amount": 5,
+}
+LATE_KEYS = ("workflow_mode", "workflow_strategy", "temp_pixel_format", "output_audio_volume", "output_audio_quality")
+
+
+def older_step(**changes: object) -> dict[str, object]:
+    """A step that FaceFusion 3.1 wrote."""
+    return {name: value for name, value in facefusion_step(**changes).items() if name not in LATE_KEYS}
+
+
+def test_a_default_of_its_time_says_that_nothing_was_chosen():
+    thawed = thaw(SCHEMA, older_step(**FORMER), "job a, step 0", foreign=True)
+    assert not thawed.values.keys() & FORMER.keys()
+    today = thaw(SCHEMA, facefusion_step(**FORMER), "job a, step 0", foreign=True)
+    assert today.values["face_swapper_model"] == "inswapper_128_fp16"
+    assert today.values["output_audio_encoder"] == "aac"
+
+
+def test_a_distance_of_before_its_scale_was_halved_is_halved():
+    assert (
+        thaw(SCHEMA, older_step(reference_face_distance=0.8), "p", foreign=True).values["reference_face_distance"]
+        == 0.4
+    )
+    late = facefusion_step(reference_face_distance=0.8)
+    assert thaw(SCHEMA, late, "p", foreign=True).values["reference_face_distance"] == 0.8
+
+
+@pytest.mark.parametrize(
+    "args", [{"skip_audio": True, "output_audio_volume": 40}, {"output_audio_volume": 40, "skip_audio": True}]
+)
+def test_a_value_of_a_step_wins_over_what_a_retired_switch_stands_for(args):
+    assert thaw(SCHEMA, args, "p", foreign=True).values == {"output_audio_volume": 40}
+
+
+def test_a_bad_value_that_a_command_does_not_take_is_not_its_business(capsys):
+    Path("facefusion.ini").write_text("[processors]\nface_enhancer_blend = 500\n", encoding="utf-8")
+    assert main(["job-list", "queued"]) == 1
+    assert capsys.readouterr().err == ""
+    assert main(["config"]) == 2
+    assert "[processors] face_enhancer_blend = 500: must be between 0 and 100" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("ini", "message"),
+    [
+        (
+            "[face_masker]\nface_mask_blur = 0.5 ; soft\n",
+            "[face_masker] face_mask_blur = 0.5 ; soft: must be a number (from facefusion.ini:2). A comment has to "
+            "stand on a line of its own.",
+        ),
+        (
+            "[DEFAULT]\nlog_level = info\n",
+            "facefusion.ini:2: [DEFAULT] is no section. Write each key in its own section; none is for all of them.",
+        ),
+    ],
+)
+def test_what_configparser_would_have_read_otherwise_is_said(ini, message):
+    Path("facefusion.ini").write_text(ini, encoding="utf-8")
+    with pytest.raises(OptionError) as refused:
+        merge(SCHEMA, {}, {})
+    assert str(refused.value) == message
+
+
+def test_a_key_put_in_for_another_is_warned_about():
+    Path("facefusion.ini").write_text("[paths]\njobs_path = j\ntemp_path = %(jobs_path)s/tmp\n", encoding="utf-8")
+    assert merge(SCHEMA, {}, {}).warnings == (
+        "[paths] temp_path = %(jobs_path)s/tmp is taken as it stands: %(jobs_path)s is not replaced by the value of a "
+        "key (facefusion.ini:3)",
+    )
+
+
+def test_a_retired_variable_is_mapped_too():
+    result = merge(SCHEMA, {}, {"FACEFUSION_SKIP_AUDIO": "true"})
+    assert result.snapshot.value(SCHEMA["output_audio_volume"]) == 0
+    assert result.warnings == (
+        "FACEFUSION_SKIP_AUDIO=true was removed in FaceFusion 3.2. Taken as --output-audio-volume 0.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "ini", "serves"),
+    [
+        (("--open-browser",), True, True),
+        (("--ui-workflow", "job_runner"), True, True),
+        ((), True, False),
+        (("-t", "clip.mp4", "--open-browser"), True, False),
+        ((), False, True),
+    ],
+)
+def test_run_opens_the_page_where_it_is_asked_for(words, ini, serves, capsys):
+    if ini:
+        Path("facefusion.ini").write_text("[paths]\ntarget_path = clip.mp4\noutput_path = out.mp4\n", encoding="utf-8")
+    assert main(["run", *words]) != 0
+    assert ("starts the server" in capsys.readouterr().err) is serves

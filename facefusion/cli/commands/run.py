@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from facefusion.cli.command import Context
+from facefusion.cli.settings import UisSettings
 from facefusion.cli.step import finish, process
 from facefusion.config.origin import Source
 from facefusion.config.settings import PathsSettings
+from facefusion.config.state import Snapshot
 from facefusion.core.errors import SetupError
 
 
@@ -17,8 +19,8 @@ def execute(context: Context) -> int:
     """
     if _is_to_serve(context):
         raise SetupError(
-            "run without --target-path and --output-path starts the server, which needs the service requirements, and "
-            "this version does not have them yet",
+            "run without --target-path and --output-path starts the server with its page, which needs the service "
+            "requirements, and this version does not have them yet",
             "Give both options to process a file at once.",
         )
     application, stop = context.application, context.stop
@@ -32,6 +34,21 @@ def _is_to_serve(context: Context) -> bool:
     """Whether nothing is to be processed: what an ini file holds is a default, what is typed is a request."""
     snapshot = context.state.snapshot
     paths = snapshot.get(PathsSettings)
+    if _asks_for_page(snapshot):
+        return True
     if paths.target_path is not None and paths.output_path is not None:
         return False
-    return all(snapshot.origin(name).source is not Source.COMMAND_LINE for name in ("target_path", "output_path"))
+    return not any(_is_typed(snapshot, name) for name in ("target_path", "output_path"))
+
+
+def _asks_for_page(snapshot: Snapshot) -> bool:
+    """Whether the web page is wanted although an ini file names a target: FaceFusion's users fill it in like that."""
+    if _is_typed(snapshot, "target_path"):
+        return False
+    return snapshot.get(UisSettings).open_browser or any(
+        _is_typed(snapshot, name) for name in ("ui_layouts", "ui_workflow")
+    )
+
+
+def _is_typed(snapshot: Snapshot, name: str) -> bool:
+    return snapshot.origin(name).source is Source.COMMAND_LINE

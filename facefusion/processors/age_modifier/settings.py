@@ -11,7 +11,11 @@ class AgeModifierSettings:
     """How faces are made younger or older."""
 
     age_modifier_model: str = option(
-        AUTO, "model that changes the age of faces", **model_names("age_modifier"), facefusion_default="fran"
+        AUTO,
+        "model that changes the age of faces",
+        **model_names("age_modifier"),
+        facefusion_default="fran",
+        former_defaults=("styleganex_age",),
     )
     age_modifier_direction: int = option(
         0, "how much younger (below 0) or older (above 0) faces become", minimum=-100, maximum=100

@@ -15,6 +15,7 @@ class BackgroundRemoverSettings:
         "model that tells people from the background",
         **model_names("background_remover"),
         facefusion_default="modnet",
+        former_defaults=("rmbg_2.0",),
     )
     background_remover_fill_color: tuple[int, ...] = option(
         (0, 0, 0, 0),

@@ -16,5 +16,9 @@ class DeepSwapperSettings:
         metavar="MODEL",
     )
     deep_swapper_morph: int = option(
-        100, "how far from the target's face towards the model's, in percent", minimum=0, maximum=100
+        100,
+        "how far from the target's face towards the model's, in percent",
+        minimum=0,
+        maximum=100,
+        former_defaults=("80",),
     )

@@ -21,4 +21,5 @@ class FaceEnhancerSettings:
         "how far the model may go from the face as it is: 0 clearest, 1 most faithful; only models made for it heed it",
         minimum=0.0,
         maximum=1.0,
+        former_defaults=("1.0",),
     )

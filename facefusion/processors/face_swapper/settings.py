@@ -36,7 +36,11 @@ class FaceSwapperSettings:
     """How the source's face is put in place of the target's."""
 
     face_swapper_model: str = option(
-        AUTO, "model that swaps faces", **model_names("face_swapper"), facefusion_default="hyperswap_1a_256"
+        AUTO,
+        "model that swaps faces",
+        **model_names("face_swapper"),
+        facefusion_default="hyperswap_1a_256",
+        former_defaults=("inswapper_128_fp16",),
     )
     face_swapper_pixel_boost: str | None = option(
         None,
@@ -45,6 +49,7 @@ class FaceSwapperSettings:
         choices=SIZES,
         depends=Depends("face_swapper_model", SIZES_OF_MODELS),
         facefusion_default="256x256",
+        former_defaults=("128x128",),
     )
     face_swapper_weight: float = option(
         0.5,
