@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from facefusion.core.errors import OptionError, UsageError
 
@@ -55,7 +56,7 @@ def parse_ini(text: str, name: str) -> tuple[IniEntry, ...]:
     Raises:
         OptionError: a line cannot be understood, or a section or key is there twice.
     """
-    entries: dict[tuple[str, str], IniEntry] = {}
+    entries: dict[tuple[str, str], _Entry] = {}
     sections: dict[str, str] = {}
     section = ""
     indent = 0
@@ -64,10 +65,7 @@ def parse_ini(text: str, name: str) -> tuple[IniEntry, ...]:
         depth = len(line) - len(line.lstrip())
         content = line.strip()
         if last is not None and depth > indent:
-            entry = entries[last]
-            entries[last] = IniEntry(
-                entry.section, entry.key, f"{entry.value}\n{_percent(content)}".strip(), entry.place
-            )
+            entries[last].lines.append(content)
             continue
         indent = depth
         if heading := SECTION.fullmatch(content):
@@ -89,8 +87,18 @@ def parse_ini(text: str, name: str) -> tuple[IniEntry, ...]:
         if last in entries:
             first = entries[last].place
             raise OptionError(f"{place}: key {last[1]} is there twice in [{section}], first at {first}", "Keep one.")
-        entries[last] = IniEntry(section, last[1], _percent(match["value"]), place)
-    return tuple(entries.values())
+        entries[last] = _Entry(place, [match["value"]])
+    return tuple(
+        IniEntry(section, key, _percent("\n".join(entry.lines).strip()), entry.place)
+        for (section, key), entry in entries.items()
+    )
+
+
+class _Entry(NamedTuple):
+    """One key while its lines are read."""
+
+    place: str
+    lines: list[str]
 
 
 def _lines(text: str, name: str) -> Iterator[tuple[str, str]]:

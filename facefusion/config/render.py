@@ -11,6 +11,8 @@ from facefusion.config.state import Snapshot
 from facefusion.config.values import choice_text, count_text, format_value, range_text
 
 INI_WIDTH = 110
+CONTINUED = "    "
+"""What a line of an ini file begins with that goes on with a value."""
 
 COMMAND_SETS = {
     "processing": PROCESSING_COMMANDS,
@@ -86,7 +88,7 @@ def ini_of(snapshot: Snapshot) -> str:
     for section in schema.sections:
         lines += [*([""] if lines else []), f"[{section}]"]
         for spec in schema.of_section(section):
-            text = format_value(spec, snapshot.value(spec)).replace("%", "%%")
+            text = format_value(spec, snapshot.value(spec)).replace("%", "%%").replace("\n", f"\n{CONTINUED}")
             lines += [f"# {snapshot.origin(spec.name)}", f"{spec.name} = {text}".rstrip()]
     return "\n".join(lines) + "\n"
 

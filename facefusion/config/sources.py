@@ -6,7 +6,9 @@ understood at all (an unknown section or key) is an error wherever it stands.
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -17,7 +19,7 @@ from facefusion.config.legacy import RETIRED, is_retired_key, successor
 from facefusion.config.origin import COMMAND_LINE, Origin, Source
 from facefusion.config.schema import Schema, flag_of
 from facefusion.config.state import Snapshot
-from facefusion.config.values import RawValue, choice_text, doubts, join_words, parse, words_of
+from facefusion.config.values import RawValue, choice_text, doubts, join_words, parse, shown, words_of
 from facefusion.core.errors import OptionError, UsageError
 
 DEFAULT_INI = Path("facefusion.ini")
@@ -158,12 +160,17 @@ def _ini_path(schema: Schema, outer: Mapping[str, RawValue]) -> Path | None:
     """The ini file to read: the one asked for, which must be there, or the one in the working directory, if any."""
     spec = schema.get("config_path")
     if spec is None or "config_path" not in outer:
-        return DEFAULT_INI if DEFAULT_INI.is_file() else None
-    path = Path(parse(spec, outer["config_path"]))
-    if not path.is_file():
-        problem = "it is a folder" if path.is_dir() else "there is no such file"
+        return DEFAULT_INI if os.path.lexists(DEFAULT_INI) else None
+    path, raw = Path(parse(spec, outer["config_path"])), outer["config_path"]
+    try:
+        problem = "it is a folder" if stat.S_ISDIR(path.stat().st_mode) else ""
+    except FileNotFoundError:
+        problem = "there is no such file"
+    except OSError as error:
+        problem = error.strerror or str(error)
+    if problem:
         raise UsageError(
-            f"{outer['config_path'].label}: {problem} ({outer['config_path'].origin})",
+            f"{shown(raw.label)}: {problem} ({raw.origin})",
             "Give the path of an ini file, or leave the option out to use facefusion.ini in the working directory.",
         )
     return path
@@ -177,14 +184,13 @@ def _unknown(schema: Schema, entry: IniEntry) -> OptionError:
             f"{entry.place}: [DEFAULT] is no section", "Write each key in its own section; none is for all of them."
         )
     homes = [section for section, key in places if key == entry.key]
-    if homes:
-        return OptionError(
-            f"{entry.place}: [{entry.section}] has no key {entry.key}", f"It belongs in section [{homes[0]}]."
-        )
+    belongs = f"{entry.key} belongs in section [{homes[0]}]." if homes else ""
     if entry.section not in sections:
         return OptionError(
-            f"{entry.place}: there is no section [{entry.section}]", hint(entry.section, sections, "[{}]")
+            f"{entry.place}: there is no section [{entry.section}]", belongs or hint(entry.section, sections, "[{}]")
         )
+    if homes:
+        return OptionError(f"{entry.place}: [{entry.section}] has no key {entry.key}", belongs)
     keys = [key for section, key in places if section == entry.section]
     return OptionError(f"{entry.place}: [{entry.section}] has no key {entry.key}", hint(entry.key, keys, "{}"))
 

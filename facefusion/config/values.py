@@ -16,6 +16,10 @@ from facefusion.core.errors import OptionError
 
 TRUE_WORDS = ("1", "yes", "true", "on")
 FALSE_WORDS = ("0", "no", "false", "off")
+LONGEST_NUMBER = 18
+"""Digits of a whole number; so it fits wherever libraries keep one."""
+SHOWN = 200
+"""Characters of a value that a message repeats."""
 CHOICES_SHOWN = 16
 """A list of choices longer than this is cut in a message."""
 
@@ -70,10 +74,10 @@ def parse(spec: OptionSpec, raw: RawValue) -> Any:  # noqa: ANN401 - of the type
 def doubts(spec: OptionSpec, value: object, raw: RawValue) -> Iterator[str]:
     """Warnings about a value that is allowed: what of it does nothing."""
     if spec.about.pending and value != spec.default and text_of(value) != spec.about.facefusion_default:
-        yield f"{raw.label} has no effect: {spec.about.pending} ({raw.origin})"
+        yield f"{shown(raw.label)} has no effect: {spec.about.pending} ({raw.origin})"
     for word in raw.words:
         if word.lower() in spec.about.retired_values:
-            yield f"{raw.label}: {word} is passed over, an earlier FaceFusion removed it ({raw.origin})"
+            yield f"{shown(raw.label)}: {word} is passed over, an earlier FaceFusion removed it ({raw.origin})"
 
 
 def check(spec: OptionSpec, value: Any, origin: Origin) -> Any:  # noqa: ANN401 - as in parse
@@ -106,6 +110,11 @@ def text_of(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "null" if value is None else str(value)
+
+
+def shown(text: str) -> str:
+    """A text as a message repeats it: cut where it is long."""
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}... ({len(text)} characters)"
 
 
 def choice_text(choices: Sequence[str]) -> str:
@@ -150,6 +159,8 @@ def _parse_scalar(spec: OptionSpec, raw: RawValue, word: str) -> Any:  # noqa: A
     if scalar is int:
         if not re.fullmatch(r"[+-]?[0-9]+", word):
             raise _refusal(spec, raw, word, "must be a whole number")
+        if len(word.lstrip("+-")) > LONGEST_NUMBER:
+            raise _refusal(spec, raw, word, f"must have no more than {LONGEST_NUMBER} digits")
         return int(word)
     if scalar is float:
         return _parse_float(spec, raw, word)
@@ -214,11 +225,11 @@ def _check_length(spec: OptionSpec, raw: RawValue, length: int) -> None:
     least, greatest = spec.about.lengths
     if not least <= length <= greatest:
         allowed = count_text(spec.about.lengths)
-        raise OptionError(f"{raw.label}: takes {allowed} values, not {length} ({raw.origin})")
+        raise OptionError(f"{shown(raw.label)}: takes {allowed} values, not {length} ({raw.origin})")
 
 
 def _refusal(spec: OptionSpec, raw: RawValue, word: str, problem: str, hint: str = "") -> OptionError:
     if raw.origin.source is Source.INI and any(mark in " ".join(raw.words) for mark in (" ;", " #")):
         hint = "A comment has to stand on a line of its own."
-    subject = f"{word or 'a value'} " if spec.type.is_list else ""
-    return OptionError(f"{raw.label}: {subject}{problem} ({raw.origin})", hint)
+    subject = f"{shown(word) or 'a value'} " if spec.type.is_list else ""
+    return OptionError(f"{shown(raw.label)}: {subject}{problem} ({raw.origin})", hint)

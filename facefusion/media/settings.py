@@ -19,7 +19,7 @@ AUTO = "auto"
 DISK = "disk"
 FRAME_FORMAT_NAMES = ("bmp", "jpeg", "png", "tiff")
 LEAST_SCALE, MOST_SCALE = 0.25, 8.0
-RESOLUTION = Form(r"[1-9][0-9]{0,4}[xX][1-9][0-9]{0,4}", "WIDTHxHEIGHT")
+RESOLUTION = Form(r"[1-9][0-9]{0,4}[xX][1-9][0-9]{0,4}", "WIDTHxHEIGHT, each between 1 and 99999")
 ARTICLES = {MediaKind.IMAGE: "an", MediaKind.VIDEO: "a"}
 
 
@@ -36,7 +36,7 @@ class OutputSettings:
         facefusion_default="1.0",
     )
     output_image_resolution: str | None = option(
-        None, "exact size of image results, in place of a factor", form=RESOLUTION, metavar=RESOLUTION.text, own=True
+        None, "exact size of image results, in place of a factor", form=RESOLUTION, metavar="WIDTHxHEIGHT", own=True
     )
     output_audio_encoder: str | None = option(
         None,
@@ -75,7 +75,7 @@ class OutputSettings:
         facefusion_default="1.0",
     )
     output_video_resolution: str | None = option(
-        None, "exact size of video results, in place of a factor", form=RESOLUTION, metavar=RESOLUTION.text, own=True
+        None, "exact size of video results, in place of a factor", form=RESOLUTION, metavar="WIDTHxHEIGHT", own=True
     )
     output_video_fps: float | None = option(
         None,

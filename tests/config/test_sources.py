@@ -86,7 +86,8 @@ def test_the_command_line_mends_a_wrong_value_in_the_ini_file():
     [
         (
             "[face_detektor]\nface_detector_score = 1\n",
-            "facefusion.ini:2: [face_detektor] has no key face_detector_score. It belongs in section [face_detector].",
+            "facefusion.ini:2: there is no section [face_detektor]. face_detector_score belongs in section "
+            "[face_detector].",
         ),
         (
             "[face_detektor]\nx = 1\n",
@@ -170,3 +171,29 @@ def test_a_change_is_checked():
 )
 def test_a_message_shows_a_word_of_the_command_line_with_its_ends(word, shown):
     assert failure(arguments={"trim_frame_end": (word,)}) == f"{shown}: must be a whole number (from command line)."
+
+
+def test_a_number_of_thousands_of_digits_is_refused_in_a_short_line():
+    text = failure(arguments={"reference_face_position": ("9" * 5000,)})
+    assert text == (
+        f"--reference-face-position {'9' * 174}... (5026 characters): must have no more than 18 digits (from "
+        "command line)."
+    )
+
+
+def test_an_ini_file_may_be_anything_that_can_be_read(tmp_path):
+    assert merged(arguments={"config_path": ("/dev/null",)}).warnings == ()
+    assert failure(arguments={"config_path": (str(tmp_path),)}).startswith(f"--config-path {tmp_path}: it is a folder")
+    assert "File name too long" in failure(arguments={"config_path": ("x" * 300,)})
+
+
+def test_a_value_of_several_lines_is_shown_as_it_is_read(tmp_path):
+    first = merged("[paths]\ntarget_path = a\n  [misc]\n  b = 1\n").snapshot
+    again = merged(ini_of(first)).snapshot
+    assert again.get(SamplePaths) == first.get(SamplePaths)
+    assert str(first.get(SamplePaths).target_path) == "a\n[misc]\nb = 1"
+
+
+def test_a_value_of_a_great_many_lines_takes_no_longer_for_each():
+    entries = parse_ini("[paths]\ntarget_path = a\n" + "  y\n" * 200_000, "t.ini")
+    assert len(entries[0].value) == 400_001

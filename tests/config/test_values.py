@@ -111,8 +111,8 @@ def test_every_value_survives_its_text(data):
         "face_detector_score": st.floats(0, 1),
         "face_detector_margin": st.lists(st.integers(0, 100), min_size=1, max_size=4).map(tuple),
         "face_selector_mode": st.sampled_from(("many", "one", "reference")),
-        "reference_face_position": st.integers(),
-        "trim_frame_end": st.none() | st.integers(0),
+        "reference_face_position": st.integers(-(10**18) + 1, 10**18 - 1),
+        "trim_frame_end": st.none() | st.integers(0, 10**18 - 1),
         "halt_on_error": st.booleans(),
     }
     name = data.draw(st.sampled_from(sorted(strategies)))
