@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from facefusion.core.errors import ContentRefusedError, FaceFusionError, SetupError, Stopped
 from facefusion.core.stop import StopToken
@@ -47,16 +49,25 @@ def verdict(error: BaseException, stop: StopToken) -> Verdict:
 
 def conclude(error: BaseException, terminal: Terminal, stop: StopToken) -> int:
     """Say in one line what happened and return the exit code."""
-    terminal.close_bar()
     found = verdict(error, stop)
-    terminal.line(
-        found.message,
-        "error",
-        marked=found.status != "stopped",
-        failure=found.error,
-        fields={"event": found.status, "kind": type(found.error).__name__, "exit_code": found.exit_code},
-    )
+    announce(found, found.message, terminal)
     return found.exit_code
+
+
+def announce(
+    found: Verdict, message: str, terminal: Terminal, fields: Mapping[str, object] = MappingProxyType({})
+) -> None:
+    """Say what something came to.
+
+    Args:
+        found: what it came to.
+        message: in one line.
+        terminal: says it.
+        fields: what else machines are told.
+    """
+    terminal.close_bar()
+    about = {"event": found.status, "kind": type(found.error).__name__, "exit_code": found.exit_code}
+    terminal.line(message, "error", marked=found.status != "stopped", failure=found.error, fields={**about, **fields})
 
 
 def _explained(error: BaseException) -> BaseException:

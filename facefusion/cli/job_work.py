@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from facefusion.cli.command import Context
-from facefusion.cli.exit import FAILED, conclude, verdict
+from facefusion.cli.exit import FAILED, Verdict, announce, verdict
 from facefusion.cli.step import process
+from facefusion.cli.step_failure import IN_JOB, Wording, change_of_step, kept, spoken, with_files
 from facefusion.config.frozen import thaw
 from facefusion.config.option import Scope
 from facefusion.config.settings import MiscSettings, PathsSettings
@@ -69,10 +70,17 @@ def step_settings(base: Snapshot, task: StepTask) -> tuple[Snapshot, tuple[str, 
 
 
 class FrozenSteps:
-    """Does steps as their job file has them. A failure is said, and told to the runner."""
+    """Does steps as their job file has them. A failure is said, and told to the runner.
 
-    def __init__(self, context: Context) -> None:
+    Args:
+        context: of the command.
+        wording: how it speaks of its steps.
+    """
+
+    def __init__(self, context: Context, wording: Wording = IN_JOB) -> None:
         self._context = context
+        self._wording = wording
+        self._warned: set[str] = set()
 
     def __call__(self, task: StepTask) -> StepResult:
         """Do one step.
@@ -85,18 +93,31 @@ class FrozenSteps:
         context.events.emit(StepStarted(task.index + 1, task.count, name))
         try:
             snapshot, warnings = step_settings(context.state.snapshot, task)
-            for warning in warnings:
-                context.terminal.line(warning, "warn")
+            self._warn(task, warnings)
             done = process(context, snapshot, lambda settings, events: self._make(task, settings, events))
         except Exception as error:
             end = verdict(error, context.stop)
             if end.exit_code == Stopped.exit_code:
                 raise Stopped(context.stop.reason) from error
-            conclude(error, context.terminal, context.stop)
-            return StepResult(end.message, is_whole=False)
+            self._say(end, task)
+            return StepResult(kept(end, task, context.state.snapshot.schema), is_whole=False)
         finally:
             context.events.emit(StepFinished())
-        return StepResult(done.fault)
+        return StepResult(with_files(task, done.fault) if done.fault else "")
+
+    def _warn(self, task: StepTask, warnings: Sequence[str]) -> None:
+        """Say once what is the same for many steps: it names the first."""
+        for warning in warnings:
+            text = warning.replace(task.place, task.job_id)
+            if text not in self._warned:
+                self._warned.add(text)
+                self._context.terminal.line(warning, "warn")
+
+    def _say(self, end: Verdict, task: StepTask) -> None:
+        text = spoken(end, task, self._wording, self._context.state.snapshot.schema)
+        files = {"target": task.target, "output": task.output}
+        about = {key: str(path) for key, path in files.items() if path is not None}
+        announce(end, text, self._context.terminal, {"step": task.index + 1, "steps": task.count, **about})
 
     def _make(self, task: StepTask, settings: Snapshot, events: EventSink) -> RunReport:
         """Write the file that the step is to write now."""
@@ -109,15 +130,15 @@ class JobVoice:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self.job_id = ""
-        """The job in work, or the last one."""
+        self.job = ""
+        """The job in work, or the last one, as the user calls it."""
 
     def job_started(self, job: Job) -> None:
         """Say which job it is."""
-        self.job_id = job.id
+        self.job = job.name
         count = len(job.steps)
-        fields = {"event": "job_started", "job": job.id, "steps": count}
-        self._context.terminal.line(f"job {job.id}: {count} step{'' if count == 1 else 's'}", fields=fields)
+        fields = {"event": "job_started", "job": job.name, "steps": count}
+        self._context.terminal.line(f"job {job.name}: {count} step{'' if count == 1 else 's'}", fields=fields)
 
     def delivered(self, output: Path) -> None:
         """Write the path of an output, unless it came too late."""
@@ -131,22 +152,23 @@ class JobVoice:
     def job_ended(self, job: Job) -> None:
         """Say what the job came to."""
         failed = sum(step.has_failed for step in job.steps)
-        fields = {"event": "job_ended", "job": job.id, "status": job.status.value, "failed_steps": failed}
+        fields = {"event": "job_ended", "job": job.name, "status": job.status.value, "failed_steps": failed}
         level = "info" if job.status is JobStatus.COMPLETED else "error"
         self._context.terminal.line(self.conclusion(job, failed), level, fields=fields)
 
     def conclusion(self, job: Job, failed: int) -> str:
         """What a job came to, of which so many steps failed."""
         if job.status is JobStatus.COMPLETED:
-            return f"Job {job.id} is complete."
+            return f"Job {job.name} is complete."
         return (
-            f"the job {job.id} has failed: {failed} of {len(job.steps)} steps. "
-            f"job-retry {job.id} does again what is not complete."
+            f"the job {job.name} has failed: {failed} of {len(job.steps)} steps. "
+            f"job-retry {job.name} does again what is not complete."
         )
 
     def failed(self, error: FaceFusionError) -> None:
         """Say why."""
-        self._context.terminal.line(str(error), "error")
+        remedy = change_of_step(error.remedy, self._context.state.snapshot.schema)
+        self._context.terminal.line(str(FaceFusionError(error.fault, remedy)), "error")
 
 
 def run_job(context: Context, job_id: str, run: Callable[[str], Job]) -> int:
@@ -162,7 +184,7 @@ def run_job(context: Context, job_id: str, run: Callable[[str], Job]) -> int:
     except (Stopped, KeyboardInterrupt):
         return say_stopped(context, f"the job {job_id} stays queued, and job-run {job_id} goes on with it.")
     if context.stop.requested:
-        return say_too_late(context, f"the job {job.id} was {job.status.value}")
+        return say_too_late(context, f"the job {job.name} was {job.status.value}")
     return 0 if job.status is JobStatus.COMPLETED else FAILED
 
 

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from facefusion.core.formats import is_moving_image
 from facefusion.core.stop import StopToken
 from facefusion.core.storage import refusal
 from facefusion.media.output import move_into_place, part_path
@@ -28,7 +29,7 @@ def deliver(results: Sequence[Path], output: Path, join: Join, stop: StopToken, 
     """Put the output in its place, whole. The results stay where they are, so that it can be done once more.
 
     Args:
-        results: one file, or several videos to be joined.
+        results: one file, or several to be joined, if all of them move; of pictures the last one is taken.
         output: what to make; an older file is replaced.
         join: makes one video of several.
         stop: asked while videos are joined.
@@ -40,14 +41,16 @@ def deliver(results: Sequence[Path], output: Path, join: Join, stop: StopToken, 
     Raises:
         OutputError: it cannot be written.
         ResourceError: the disk is full.
+        MediaError: a result cannot be read.
         FaceFusionError: the videos cannot be joined.
         Stopped: a stop was requested.
     """
-    if len(results) > 1:
-        return join(results, output, stop)
     part = part_path(output, REMEDY)
     try:
-        _duplicate(results[0], part, apart=apart)
+        moving = [_moves(result) for result in results] if len(results) > 1 else [False]
+        if all(moving):
+            return join(results, output, stop)
+        _duplicate(results[-1], part, apart=apart)
         move_into_place(part, output, REMEDY)
     except OSError as error:
         raise refusal(error, output, REMEDY) from error
@@ -55,7 +58,16 @@ def deliver(results: Sequence[Path], output: Path, join: Join, stop: StopToken, 
         # Of two names of one file none goes when one is given the other's place.
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
-    return ()
+    return (f"Not all parts of {output} move, so the last one is taken.",) if any(moving) else ()
+
+
+def _moves(result: Path) -> bool:
+    """Whether a result is a video, or an animated image."""
+    if not is_moving_image(result):
+        return True
+    from facefusion.media.animation import animation_facts  # noqa: PLC0415 - brings PyAV in, which few jobs need here
+
+    return animation_facts(result) is not None
 
 
 def _duplicate(file: Path, copy: Path, *, apart: bool) -> None:

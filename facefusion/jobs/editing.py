@@ -39,7 +39,7 @@ def remixed(job: Job, index: int, args: Mapping[str, object]) -> Job:
     target, output = Outputs(job).steps[index].own, job.steps[index].output_path
     if target is None:
         raise UsageError(
-            f"step {index} of the job {job.id} cannot be remixed: its output {output} names no file",
+            f"step {index} of the job {job.name} cannot be remixed: its output {output} names no file",
             "Give that step an output with an extension.",
         )
     rest = {key: value for key, value in args.items() if key != "target_path"}
@@ -68,23 +68,23 @@ def removed(job: Job, index: int) -> Job:
     for other, step in enumerate(job.steps):
         if file is not None and other != index and identity(file) in _files_read(step):
             raise JobError(
-                f"step {index} of the job {job.id} cannot be removed: step {other} works on its result",
+                f"step {index} of the job {job.name} cannot be removed: step {other} works on its result",
                 f"Remove step {other} first.",
             )
     if len(job.steps) == 1 and job.status is not JobStatus.DRAFTED:
         raise JobError(
-            f"step {index} is the only one of the job {job.id}, which was submitted",
-            f"Remove the job with job-delete {job.id}.",
+            f"step {index} is the only one of the job {job.name}, which was submitted",
+            f"Remove the job with job-delete {job.name}.",
         )
     return _rebuilt(job, [*range(index), *range(index + 1, len(job.steps))])
 
 
 def _existing(job: Job, index: int) -> int:
     if not job.steps:
-        raise JobError(f"the job {job.id} has no steps", "Add one with job-add-step.")
+        raise JobError(f"the job {job.name} has no steps", "Add one with job-add-step.")
     last = len(job.steps) - 1
     if index > last:
-        raise JobError(f"the job {job.id} has no step {index}: its last is step {last}", "Choose another step.")
+        raise JobError(f"the job {job.name} has no step {index}: its last is step {last}", "Choose another step.")
     return index if index >= 0 else last
 
 

@@ -6,6 +6,7 @@ Who writes must be alone with the folder: see :mod:`facefusion.jobs.locks`.
 from __future__ import annotations
 
 import contextlib
+import errno
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,7 +53,7 @@ class JobFolder:
     def locate(self, job_id: str) -> Place | None:
         """Where the file of a job lies, if there is one; also where FaceFusion made another id of its id."""
         places = (Place(stem, status) for stem in file_stems(job_id) for status in JobStatus)
-        return next((place for place in places if self.path(place).is_file()), None)
+        return next((place for place in places if _is_file(self.path(place))), None)
 
     def places(self, status: JobStatus) -> tuple[Place, ...]:
         """Every file in the folder of a status, by name.
@@ -106,7 +107,9 @@ class JobFolder:
         """
         path = self.path(Place(job.id, status))
         if path.exists():
-            raise JobError(f"the job {job.id} cannot be {status.value}: {path} is there already", "Remove one of them.")
+            raise JobError(
+                f"the job {job.name} cannot be {status.value}: {path} is there already", "Remove one of them."
+            )
         with refusals(path):
             self.path(Place(job.id, job.status)).replace(path)
         return replace(job, status=status)
@@ -116,11 +119,21 @@ class JobFolder:
         path = self.path(place)
         with refusals(path):
             path.unlink()
+        with contextlib.suppress(OSError):  # of a name that is too long there is none
             path.with_name(f"{path.name}.part").unlink(missing_ok=True)
 
     def path(self, place: Place) -> Path:
         """Where a file is, or would be."""
         return self._root / place.status.value / f"{place.id}{EXTENSION}"
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        return False
 
 
 def _signature(path: Path) -> tuple[int, ...]:

@@ -1,18 +1,20 @@
 """Ids of jobs, and the names of their files.
 
-A job's id is the name of its file without ``.json``, and a part of the names of its steps' files; so it holds nothing
-that a file's name may not hold on any system.
+A job's id is the name of its file without ``.json``, and a part of the names of its steps' files; so that of a new job
+holds nothing that a file's name may not hold on any system. Of any other id the SHA-1 takes its place there.
 
-FaceFusion keeps an id of letters, digits and hyphens, and takes the SHA-1 of any other in its place. Such a job is
-found under the id that the user typed.
+FaceFusion keeps an id of letters, digits and hyphens, however long, and takes the SHA-1 of any other in its place. Both
+are found under the id that the user typed.
 """
 
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import count
+from pathlib import PurePath
 
 from facefusion.core.errors import UsageError
 
@@ -28,6 +30,10 @@ RESERVED = frozenset(
 """Names of Windows' devices, whatever stands behind a dot."""
 
 
+UNSPEAKABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Categories of Unicode that no line of text can show: control characters, halves of pairs, ends of lines."""
+
+
 def check_id(job_id: str) -> str:
     """The id, where it may be one.
 
@@ -40,13 +46,26 @@ def check_id(job_id: str) -> str:
     return job_id
 
 
+def new_stem(job_id: str) -> str:
+    """The name, without ``.json``, to give the file of a new job.
+
+    Raises:
+        UsageError: no job can have that id.
+    """
+    return job_id if _names_a_file_everywhere(check_id(job_id)) else digest(job_id)
+
+
 def file_stems(job_id: str) -> tuple[str, ...]:
-    """Names, without ``.json``, that the file of a job may have: ours, where the id is one, and FaceFusion's."""
-    ours = () if _fault(job_id) else (job_id,)
-    if job_id.replace("-", "").isalnum():
-        return ours
-    digest = hashlib.sha1(job_id.encode(errors="surrogateescape"), usedforsecurity=False)
-    return (*ours, digest.hexdigest())
+    """Names, without ``.json``, that the file of a job may have: the id, and what FaceFusion or we made of it."""
+    stems = (job_id,) if _names_a_file_here(job_id) else ()
+    if job_id.replace("-", "").isalnum() and _names_a_file_everywhere(job_id):
+        return stems
+    return (*stems, digest(job_id))
+
+
+def digest(job_id: str) -> str:
+    """What stands for an id that names no file: its SHA-1, as in FaceFusion."""
+    return hashlib.sha1(job_id.encode(errors="surrogateescape"), usedforsecurity=False).hexdigest()
 
 
 def timed_ids(prefix: str, moment: datetime) -> Iterator[str]:
@@ -61,13 +80,21 @@ def _fault(job_id: str) -> str:
     """Why it cannot be an id; empty where it can."""
     if not job_id.strip():
         return "is empty"
+    if job_id in (".", ".."):
+        return "is a part of a path"
+    odd = sorted({one for one in job_id if one in "/\\" or unicodedata.category(one) in UNSPEAKABLE})
+    return f"holds what no id may hold: {' '.join(map(repr, odd))}" if odd else ""
+
+
+def _names_a_file_here(job_id: str) -> bool:
+    """Whether a file of this system may have been named so, by whoever."""
+    name = f"{job_id}.json"
+    return name[0] != "." and not {"\\", "\0"} & set(name) and PurePath(name).name == name
+
+
+def _names_a_file_everywhere(job_id: str) -> bool:
     if job_id != job_id.strip() or job_id[0] == "." or job_id[-1] == ".":
-        return "begins or ends with a space or a dot"
-    odd = sorted({character for character in job_id if character in FORBIDDEN or not character.isprintable()})
-    if odd:
-        return f"holds what a file's name cannot hold everywhere: {' '.join(map(repr, odd))}"
-    if job_id.split(".", 1)[0].strip().lower() in RESERVED:
-        return "is the name of a device on Windows"
-    if len(job_id.encode()) > LONGEST:
-        return f"is longer than {LONGEST} bytes"
-    return ""
+        return False
+    if any(one in FORBIDDEN or not one.isprintable() for one in job_id):
+        return False
+    return job_id.split(".", 1)[0].strip().lower() not in RESERVED and len(job_id.encode()) <= LONGEST

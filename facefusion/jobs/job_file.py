@@ -1,7 +1,7 @@
 """A job's file: FaceFusion's JSON, with a version of our own beside its version.
 
 FaceFusion writes ``version``, ``date_created``, ``date_updated`` and ``steps`` of ``status`` and ``args``. We add
-``format``, ``date_submitted``, and to a step ``error``, ``number`` and ``delivered``; all of them may be missing.
+``format``, ``id``, ``date_submitted``, and to a step ``error``, ``number`` and ``delivered``; all may be missing.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from facefusion.core.errors import JobError
+from facefusion.jobs.ids import digest
 from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus
 
 VERSION = "1"
@@ -51,6 +52,7 @@ def encode(job: Job, texts: StepTexts | None = None) -> bytes:
     table = {
         "version": VERSION,
         "format": FORMAT,
+        **({} if job.typed is None else {"id": job.typed}),
         "date_created": job.created.isoformat(),
         "date_updated": _text_of(job.updated),
         "date_submitted": _text_of(job.submitted),
@@ -91,6 +93,7 @@ def decode(data: bytes, path: Path, status: JobStatus) -> Job:
         updated=_moment(table, "date_updated", path),
         steps=tuple(_step(step, index, path) for index, step in enumerate(steps)),
         submitted=_moment(table, "date_submitted", path),
+        typed=_typed_id(table, path),
     )
 
 
@@ -140,6 +143,12 @@ def _check_version(table: Mapping[str, object], path: Path) -> None:
             f"the job file {path} is of a later version than this program",
             "Update the program; the file was left as it is.",
         )
+
+
+def _typed_id(table: Mapping[str, object], path: Path) -> str | None:
+    """What was typed for the name of the file; a copy of the file under another name is another job."""
+    text = table.get("id")
+    return text if isinstance(text, str) and digest(text) == path.stem else None
 
 
 def _moment(table: Mapping[str, object], key: str, path: Path) -> datetime | None:

@@ -69,6 +69,7 @@ class Job:
     """A job as its file holds it."""
 
     id: str
+    """The name of its file, without extension."""
     status: JobStatus
     created: datetime
     """With an offset from UTC, as all times here."""
@@ -77,6 +78,13 @@ class Job:
     steps: tuple[JobStep, ...]
     submitted: datetime | None = None
     """When it was put into the queue; none where it was not, or by FaceFusion."""
+    typed: str | None = None
+    """The id as the user typed it, where the name of the file is made of that, and it is known."""
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+        return self.typed or self.id
 
     @property
     def queued_since(self) -> datetime:

@@ -5,13 +5,13 @@ step writes its own file beside the output (:meth:`~facefusion.jobs.model.Job.st
 are complete, their files become that output:
 
 - videos follow one another, in the order of the steps;
-- of images the last one is taken;
+- likewise images in a format that holds moving pictures, if all of them move;
+- of other images the last one is taken;
 - what another step of the same output goes on from is not part of it: the end of the chain is what is meant.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,8 @@ from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from facefusion.core.formats import MediaKind, kind_of
+from facefusion.core.formats import MediaKind, can_hold
+from facefusion.jobs.ids import digest
 from facefusion.jobs.model import Job, JobStep, StepStatus
 
 HASHED_ID = re.compile(r"[0-9a-f]{40}")
@@ -53,7 +54,7 @@ class Output:
     steps: tuple[int, ...]
     """All that name it."""
     parts: tuple[int, ...]
-    """Those whose results make it, in order: of videos one or more, else one."""
+    """Those whose results make it, in order: one or more of what may move, else one."""
 
 
 class Outputs:
@@ -219,7 +220,7 @@ def _hashed_source(target: Path | None, steps: Sequence[StepFiles], job_id: str)
     if files.own is None or files.output is None or identity(target.parent) != identity(files.own.parent):
         return None
     typed = re.fullmatch(rf"{re.escape(files.output.stem)}-(.+)-{files.index}", target.stem)
-    if typed is None or hashlib.sha1(os.fsencode(typed[1]), usedforsecurity=False).hexdigest() != job_id:
+    if typed is None or digest(typed[1]) != job_id:
         return None
     return files.index
 
@@ -235,7 +236,7 @@ def _outputs(steps: tuple[StepFiles, ...]) -> tuple[Output, ...]:
 def _output(path: Path, writers: list[StepFiles]) -> Output:
     gone_on_from = {files.source for files in writers}
     parts = tuple(files.index for files in writers if files.index not in gone_on_from)
-    if kind_of(path) is not MediaKind.VIDEO:
+    if not can_hold(path, MediaKind.VIDEO):
         parts = parts[-1:]
     return Output(path, tuple(files.index for files in writers), parts)
 

@@ -24,6 +24,7 @@ class StepTask:
     """A step to be done."""
 
     job_id: str
+    """As the user calls it."""
     index: int
     count: int
     """Steps of the job."""
@@ -105,7 +106,7 @@ class JobRunner:
     """Whether the first failure ends a job, and the run of several."""
 
     def run(self, job_id: str) -> Job:
-        """Run a queued job.
+        """Run a queued job, also its steps that failed before.
 
         Raises:
             UsageError: no job can have that id.
@@ -114,7 +115,7 @@ class JobRunner:
         """
         with self.store.hold(job_id) as job:
             if job.status is not JobStatus.QUEUED:
-                raise JobError(f"the job {job.id} cannot be run: it is {job.status.value}", _remedy(job))
+                raise JobError(f"the job {job.name} cannot be run: it is {job.status.value}", _remedy(job))
             return self._go_on(job)
 
     def retry(self, job_id: str) -> Job:
@@ -127,7 +128,7 @@ class JobRunner:
         """
         with self.store.hold(job_id) as job:
             if job.status is not JobStatus.FAILED:
-                raise JobError(f"the job {job.id} cannot be retried: it is {job.status.value}", _remedy(job))
+                raise JobError(f"the job {job.name} cannot be retried: it is {job.status.value}", _remedy(job))
             return self._go_on(job)
 
     def run_all(self) -> Tally:
@@ -172,27 +173,29 @@ class JobRunner:
                 break
             self.stop.check()
             try:
-                failed += self._fails(job.id, status)
+                failed += self._fails(job, status)
             except FaceFusionError as error:
                 self.listener.failed(error)
                 failed += 1
         return Tally(len(scan.jobs) + len(scan.faults), failed)
 
-    def _fails(self, job_id: str, status: JobStatus) -> bool:
+    def _fails(self, listed: Job, status: JobStatus) -> bool:
         """Run one of several jobs, unless another process is, or was, quicker."""
         with contextlib.ExitStack() as stack:
             try:
-                job = stack.enter_context(self.store.hold(job_id))
+                job = stack.enter_context(self.store.hold(listed.id))
             except JobBusyError:
-                self.listener.noticed(f"The job {job_id} is passed over: another process runs it.")
+                self.listener.noticed(f"The job {listed.name} is passed over: another process runs it.")
                 return False
             return job.status is status and self._go_on(job).status is not JobStatus.COMPLETED
 
     def _go_on(self, job: Job) -> Job:
         """Run a job that is held, and is queued or has failed."""
+        again = replace(job, steps=tuple(_queued_again(step) for step in job.steps))
         if job.status is JobStatus.FAILED:
-            steps = tuple(_queued_again(step) for step in job.steps)
-            job = self.store.move(replace(job, steps=steps), JobStatus.QUEUED)
+            job = self.store.move(again, JobStatus.QUEUED)
+        elif any(step.has_failed for step in job.steps):
+            job = self.store.save(again)
         return _Run(self, job).to_its_end()
 
 
@@ -236,8 +239,8 @@ class _Run:
         """Take the job as its file has it."""
         job = self._runner.store.find(self._job.id)
         if job.status is not JobStatus.QUEUED:
-            raise JobError(f"the job {job.id} was made {job.status.value} while it ran", "It was left as it is.")
-        self._job = job
+            raise JobError(f"the job {job.name} was made {job.status.value} while it ran", "It was left as it is.")
+        self._job = job if job.typed == self._job.typed else replace(job, typed=self._job.typed)
 
     def _save(self, index: int, **changes: object) -> None:
         self._job = self._runner.store.save(self._job.with_step(index, **changes))
@@ -262,7 +265,7 @@ class _Run:
                 self._save(index, status=StepStatus.FAILED, fault=f"{gone}, for the second time", delivered=False)
                 continue
             self._redone.add(index)
-            self._runner.listener.noticed(f"step {index} of the job {self._job.id} is done again: {gone}.")
+            self._runner.listener.noticed(f"step {index} of the job {self._job.name} is done again: {gone}.")
             self._save(index, status=StepStatus.QUEUED, delivered=False)
 
     def _next(self) -> int | None:
@@ -292,7 +295,7 @@ class _Run:
         files = outputs.steps[index]
         target = files.target if files.source is None else outputs.steps[files.source].own
         file = files.output if files.own is None or outputs.is_alone(index) else files.own
-        return StepTask(self._job.id, index, len(self._job.steps), step, target, files.output, file)
+        return StepTask(self._job.name, index, len(self._job.steps), step, target, files.output, file)
 
     def _record(self, task: StepTask, **changes: object) -> bool:
         """Write down how a step ended; false where somebody changed it meanwhile, so that it has to be done again."""
@@ -301,7 +304,7 @@ class _Run:
         if task.index < len(steps) and steps[task.index].args == task.step.args:
             self._save(task.index, **changes)
             return True
-        message = f"step {task.index} of the job {self._job.id} was changed while it ran, and counts as not done."
+        message = f"step {task.index} of the job {self._job.name} was changed while it ran, and counts as not done."
         self._runner.listener.noticed(message)
         self._put_back()
         return False
@@ -370,7 +373,7 @@ class _Run:
             if step.status is StepStatus.QUEUED:
                 others = ", ".join(str(other) for other in files.awaited(index))
                 fault = f"it waits for step {others}, which waits for it"
-                self._runner.listener.failed(JobError(f"step {index} of the job {self._job.id}: {fault}", "Mend it."))
+                self._runner.listener.failed(JobError(f"step {index} of the job {self._job.name}: {fault}", "Mend it."))
                 self._save(index, status=StepStatus.FAILED, fault=fault)
 
 
@@ -382,10 +385,10 @@ def _queued_again(step: JobStep) -> JobStep:
 def _remedy(job: Job) -> str:
     match job.status:
         case JobStatus.DRAFTED:
-            return f"Queue it first with job-submit {job.id}."
+            return f"Queue it first with job-submit {job.name}."
         case JobStatus.QUEUED:
-            return f"Run it with job-run {job.id}."
+            return f"Run it with job-run {job.name}."
         case JobStatus.FAILED:
-            return f"Run what is left of it with job-retry {job.id}."
+            return f"Run what is left of it with job-retry {job.name}."
         case JobStatus.COMPLETED:
             return "Make another job."

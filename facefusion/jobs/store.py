@@ -17,7 +17,7 @@ from pathlib import Path
 from facefusion.core.errors import JobBusyError, JobError
 from facefusion.jobs import editing
 from facefusion.jobs.folder import JobFolder, Place, refusals
-from facefusion.jobs.ids import check_id, timed_ids
+from facefusion.jobs.ids import check_id, new_stem, timed_ids
 from facefusion.jobs.locks import JobLocks
 from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus
 from facefusion.observability.events import EventSink, Fanout, Notice
@@ -102,13 +102,12 @@ class JobStore:
             UsageError: it cannot have that id.
             JobError: a job has it already.
         """
-        check_id(job_id)
-        drafted = _drafted(steps)
+        stem, drafted = new_stem(job_id), _drafted(steps)
         with self._alone():
             place = self._folder.locate(job_id)
             if place is not None:
                 raise JobError(f"there is a job {job_id} already ({place.status.value})", "Choose another id.")
-            return self._create(job_id, drafted)
+            return self._create(stem, drafted, None if stem == job_id else job_id)
 
     def create_timed(self, prefix: str, steps: Iterable[Mapping[str, object]] = ()) -> Job:
         """Make a drafted job whose id is made of a word and the local time, and of a number where that is taken."""
@@ -148,9 +147,9 @@ class JobStore:
         with self._alone_for(job_id):
             job = self._find(job_id)
             if job.status is not JobStatus.DRAFTED:
-                raise JobError(f"the job {job.id} cannot be submitted: it is {job.status.value}", _next_step(job))
+                raise JobError(f"the job {job.name} cannot be submitted: it is {job.status.value}", _next_step(job))
             if not job.steps:
-                raise JobError(f"the job {job.id} cannot be submitted: it has no steps", "Add one with job-add-step.")
+                raise JobError(f"the job {job.name} cannot be submitted: it has no steps", "Add one with job-add-step.")
             steps = tuple(replace(step, status=StepStatus.QUEUED) for step in job.steps)
             return self._move(replace(job, steps=steps, submitted=self._now()), JobStatus.QUEUED)
 
@@ -163,7 +162,7 @@ class JobStore:
         """
         with self._alone_for(job_id):
             place = self._located(job_id)
-            self._check_not_held(place.id, "deleted")
+            self._check_not_held(place.id, job_id, "deleted")
             self._folder.remove(place)
             self._locks.forget(place.id)
 
@@ -181,7 +180,7 @@ class JobStore:
             with refusals(self._root / LOCKS_FOLDER):
                 lock = self._locks.take(job.id)
         if lock is None:
-            raise _busy(job.id, "run")
+            raise _busy(job.name, "run")
         try:
             yield job
         finally:
@@ -221,8 +220,8 @@ class JobStore:
 
     # What follows is called by who is alone with the folder, where it writes.
 
-    def _create(self, job_id: str, steps: tuple[JobStep, ...]) -> Job:
-        job = Job(job_id, JobStatus.DRAFTED, self._now(), None, steps)
+    def _create(self, stem: str, steps: tuple[JobStep, ...], typed: str | None = None) -> Job:
+        job = Job(stem, JobStatus.DRAFTED, self._now(), None, steps, typed=typed)
         self._folder.write(job)
         return job
 
@@ -230,15 +229,15 @@ class JobStore:
         with self._alone_for(job_id):
             job = self._find(job_id)
             if job.status is JobStatus.COMPLETED:
-                raise JobError(f"the job {job.id} cannot be changed: it is completed", "Make another job.")
-            self._check_not_held(job.id, "changed")
+                raise JobError(f"the job {job.name} cannot be changed: it is completed", "Make another job.")
+            self._check_not_held(job.id, job.name, "changed")
             return self._save(change(job))
 
     def _save(self, job: Job) -> Job:
         path = self._folder.path(Place(job.id, job.status))
         if not path.exists():
             raise JobError(
-                f"the job {job.id} is no longer {job.status.value}: {path} is not there",
+                f"the job {job.name} is no longer {job.status.value}: {path} is not there",
                 "Another process moved or deleted it; job-list shows where it is.",
             )
         changed = replace(job, updated=self._now())
@@ -248,15 +247,18 @@ class JobStore:
     def _move(self, job: Job, status: JobStatus) -> Job:
         return self._folder.move(self._save(job), status)
 
-    def _check_not_held(self, stem: str, what: str) -> None:
+    def _check_not_held(self, stem: str, name: str, what: str) -> None:
         with refusals(self._root / LOCKS_FOLDER):
             if self._locks.is_held(stem):
-                raise _busy(stem, what)
+                raise _busy(name, what)
 
     def _find(self, job_id: str) -> Job:
-        job = self._folder.read(self._located(job_id))
+        place = self._located(job_id)
+        job = self._folder.read(place)
         if job is None:
             raise _unknown(job_id)
+        if job.typed is None and place.id != job_id:
+            job = replace(job, typed=job_id)
         return self._settled(job)
 
     def _located(self, job_id: str) -> Place:
@@ -274,7 +276,7 @@ class JobStore:
             replace(step, status=StepStatus.FAILED, fault=DIED) if step.status is StepStatus.STARTED else step
             for step in job.steps
         )
-        self._tell(f"The job {job.id} is put down as failed: {DIED}. job-retry {job.id} goes on with it.")
+        self._tell(f"The job {job.name} is put down as failed: {DIED}. job-retry {job.name} goes on with it.")
         return self._move(replace(job, steps=steps), JobStatus.FAILED)
 
     def _settle_dead(self) -> None:
@@ -337,7 +339,7 @@ def _busy(job_id: str, what: str) -> JobBusyError:
 
 def _next_step(job: Job) -> str:
     if job.status is JobStatus.FAILED:
-        return f"Run it again with job-retry {job.id}."
+        return f"Run it again with job-retry {job.name}."
     if job.status is JobStatus.QUEUED:
-        return f"Run it with job-run {job.id}."
+        return f"Run it with job-run {job.name}."
     return "Make another job."

@@ -44,11 +44,12 @@ def ago(moment: datetime | None, now: datetime) -> str:
 
 
 def _row(job: Job, now: datetime) -> tuple[str, ...]:
-    return (job.id, str(len(job.steps)), ago(job.created, now), ago(job.updated, now), job.status.value)
+    return (job.name, str(len(job.steps)), ago(job.created, now), ago(job.updated, now), job.status.value)
 
 
 def _faults(job: Job) -> Iterator[str]:
-    faults = [f"step {index}: {step.fault}" for index, step in enumerate(job.steps) if step.has_failed]
+    # FaceFusion says of a step that it failed, and not why.
+    faults = [f"step {index}: {step.fault}" for index, step in enumerate(job.steps) if step.fault]
     for fault in faults[:FAULTS_SHOWN]:
         yield f"{GAP}{' '.join(fault.split())}"
     if len(faults) > FAULTS_SHOWN:

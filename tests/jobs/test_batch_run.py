@@ -13,7 +13,7 @@ import pytest
 from facefusion.app.engine import Engine
 from facefusion.cli.main import main
 from facefusion.config.settings import PathsSettings
-from facefusion.core.errors import ContentRefusedError, MediaError
+from facefusion.core.errors import ContentRefusedError, MediaError, UsageError
 from tests.cli.fakes import FakeApplication
 from tests.media.clips import decode
 
@@ -92,7 +92,7 @@ def test_a_step_that_fails_stops_no_other_and_is_all_that_is_retried(call):
     assert (code, out) == (1, [OUTPUTS[0], *OUTPUTS[2:]])
     status, job_id, _ = the_job()
     assert status == "failed"
-    assert "error: that breaks off. Repair it." in err
+    assert "error: step 2 of 4, target clips/b.mp4 with faces/ann.jpg: that breaks off. Repair it." in err
     assert err[-1] == f"error: 3 of 4 done, 1 failed. job-retry {job_id} does again what is not done."
     assert Path("out/ann-b.mp4").read_bytes() == b"an earlier result"
     application = Failing()
@@ -151,7 +151,7 @@ def test_a_stopped_batch_goes_on_where_it_was(call):
         (("-s", "faces/*.gif", *PATTERNS[2:]), "the source pattern faces/*.gif matches no image or audio file."),
         (
             ("-t", "clips/a.mp4", "clips/b.mp4"),
-            "batch-run: clips/b.mp4 is no option of this command. A pattern is put in quotes, so that the shell leaves",
+            "batch-run: clips/b.mp4 is one word too many. A pattern is put in quotes, so that the shell leaves",
         ),
         (PATTERNS[:4], "no names for the results are given."),
         (
@@ -221,3 +221,20 @@ def test_the_whole_program_loads_each_model_once_and_survives_a_damaged_file(cal
     loaded = Counter(match[1] for match in (re.search(r"loaded (\w+) on cpu", line) for line in err) if match)
     assert loaded == {"yunet": 1, "face_mesh": 1, "sface": 1, "open_nsfw": 1}
     assert sorted(path.name for path in Path("out").iterdir()) == ["0.png", "2.png"]
+
+
+def test_a_step_that_fails_names_its_files_and_options_that_the_command_has(call):
+    Path("faces/voice.mp3").write_bytes(b"x")
+    wanting = UsageError("face_swapper needs a source face", "Name one image or more with --source-paths.")
+    application = Failing("out/voice-a.mp4", failure=wanting)
+    code, _, err = call("batch-run", *PATTERNS, application=application)
+    assert code == 1
+    assert (
+        "error: step 5 of 6, target clips/a.mp4 with faces/voice.mp3: face_swapper needs a source face. "
+        "Name one image or more with --source-pattern."
+    ) in err
+    assert the_job()[2][4]["error"] == (
+        "target clips/a.mp4 with faces/voice.mp3: face_swapper needs a source face. Name one image or more with "
+        "--source-paths. A step's options are changed by another step in its place, with job-insert-step and "
+        "job-remove-step."
+    )

@@ -192,11 +192,11 @@ def test_other_jobs_are_listed_where_a_file_cannot_be_read(call):
     )
 
 
-@pytest.mark.parametrize("words", [("job-create", "../x"), ("job-submit", "a:b"), ("job-delete", ".")])
+@pytest.mark.parametrize("words", [("job-create", "../x"), ("job-submit", "a\\b"), ("job-delete", ".")])
 def test_an_id_that_names_no_file_is_a_mistake_of_use(call, words):
     code, _, err = call(*words)
     assert code == 2
-    assert err.startswith(f"error: the job id '{words[1]}' ")
+    assert err.startswith(f"error: the job id {words[1]!r} ")
 
 
 @pytest.mark.parametrize("words", [("job-list", "drafted"), ("job-add-step", "demo", *STEP), ("job-submit-all",)])

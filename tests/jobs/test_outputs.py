@@ -49,8 +49,13 @@ def test_steps_of_one_output_are_parts_of_it_however_its_path_is_written(folder)
 
 
 def test_of_images_the_last_one_is_taken():
-    (output,) = Outputs(job(("a.png", "r.png"), ("b.png", "r.png"))).outputs
+    (output,) = Outputs(job(("a.jpg", "r.jpg"), ("b.jpg", "r.jpg"))).outputs
     assert (output.steps, output.parts) == ((0, 1), (1,))
+
+
+def test_images_that_may_move_are_all_kept_until_that_is_known():
+    (output,) = Outputs(job(("a.gif", "r.gif"), ("b.gif", "r.gif"))).outputs
+    assert (output.steps, output.parts) == ((0, 1), (0, 1))
 
 
 def test_what_a_step_of_the_same_output_goes_on_from_is_no_part():

@@ -14,7 +14,7 @@ import pytest
 from facefusion.cli.main import main
 from facefusion.config.origin import DEFAULT
 from facefusion.config.settings import MiscSettings, PathsSettings, ProcessorsSettings
-from facefusion.core.errors import ContentRefusedError, MediaError
+from facefusion.core.errors import ContentRefusedError, MediaError, ModelError, UsageError
 from tests.cli.fakes import REPORT, FakeApplication
 from tests.config.groups import SampleDetector
 
@@ -50,6 +50,13 @@ def queue(call):
         assert call("job-submit", job_id)[0] == 0
 
     return make
+
+
+def change_of(index):
+    return (
+        "A step's options are changed by another step in its place: "
+        f"job-insert-step demo {index}, then job-remove-step demo {index + 1} and job-retry demo."
+    )
 
 
 def job_files():
@@ -117,6 +124,22 @@ def test_a_headless_run_that_fails_stays_as_a_failed_job_which_is_retried(call, 
     assert list(job_files()) == [f"completed/{job_id}.json"]
 
 
+@pytest.mark.parametrize(
+    "failure",
+    [
+        UsageError("the video is trimmed to nothing", "Give --trim-frame-end a larger number."),
+        ModelError("the model inswapper_128 is not in this version", "Choose another with --face-swapper-model."),
+    ],
+)
+def test_a_headless_run_that_would_fail_again_is_not_said_to_be_kept(call, failure):
+    code, _, err = call("headless-run", *REQUEST, "--log-level", "info", application=FakeApplication(failure=failure))
+    assert (code, err.splitlines()[-1]) == (2, f"error: {failure}")
+    assert "job" not in err
+    ((name, job),) = job_files().items()
+    assert name.startswith("failed/")
+    assert job["steps"][0]["error"].startswith(f"target target.mp4 with source.jpg: {failure}")
+
+
 def test_a_headless_run_that_is_stopped_stays_queued_and_goes_on(call):
     def stop_now(events, stop):
         stop.request("Ctrl-C")
@@ -158,7 +181,8 @@ def test_held_frames_fail_a_headless_run_that_says_so(call):
     assert err.endswith("error: 1 of 10 frames were passed through unchanged.\n")
     ((name, job),) = job_files().items()
     assert name.startswith("failed/")
-    assert job["steps"][0]["error"] == "1 of 10 frames were passed through unchanged."
+    fault = "target target.mp4 with source.jpg: 1 of 10 frames were passed through unchanged."
+    assert job["steps"][0]["error"] == fault
     # Without the option it is whole.
     assert call("job-retry", Path(name).stem, application=application)[:2] == (0, "result.mp4\n")
 
@@ -295,7 +319,7 @@ def test_a_step_that_fails_is_said_once_and_the_others_are_done(call, queue):
     code, out, err = call("job-run", "demo", "--log-level", "warn", application=application)
     assert (code, out) == (1, "two.mp4\n")
     assert err == (
-        "error: target.mp4 breaks off. Repair it.\n"
+        "error: step 0 of the job demo: target.mp4 breaks off. Repair it.\n"
         "error: the job demo has failed: 1 of 2 steps. job-retry demo does again what is not complete.\n"
     )
     assert job_files()["failed/demo.json"]["steps"][0]["error"] == "target.mp4 breaks off. Repair it."
@@ -314,8 +338,11 @@ def test_halt_on_error_ends_a_job(call, queue):
     ("failure", "fault"),
     [
         (ContentRefusedError("target.mp4 is refused", "Choose another."), "target.mp4 is refused. Choose another."),
-        (MemoryError(), "memory does not suffice. Set --system-memory-limit, or process a smaller file."),
-        (ZeroDivisionError("oops"), "unexpected ZeroDivisionError: oops in fakes.py, line "),
+        (
+            MemoryError(),
+            "target target.mp4: memory does not suffice. Set --system-memory-limit, or process a smaller file.",
+        ),
+        (ZeroDivisionError("oops"), "target target.mp4: unexpected ZeroDivisionError: oops in fakes.py, line "),
     ],
 )
 def test_whatever_befalls_a_step_is_written_down(call, queue, failure, fault):
@@ -388,9 +415,10 @@ def test_a_file_that_is_not_there_fails_its_step(call, queue):
     code, _, err = call("job-run", "demo", "--log-level", "warn")
     assert code == 1
     assert err == (
-        "error: output nowhere/one.mp4: the folder nowhere does not exist. Create it first, or choose another "
-        "--output-path.\n"
-        "error: target gone.mp4: there is no such file. Check the path given with --target-path.\n"
+        "error: step 0 of the job demo, target target.mp4: output nowhere/one.mp4: the folder nowhere does not exist. "
+        f"Create it first, or choose another --output-path. {change_of(0)}\n"
+        "error: step 1 of the job demo: target gone.mp4: there is no such file. "
+        f"Check the path given with --target-path. {change_of(1)}\n"
         "error: the job demo has failed: 2 of 2 steps. job-retry demo does again what is not complete.\n"
     )
 
@@ -403,7 +431,10 @@ def test_a_bad_value_in_a_job_file_fails_its_step(call, queue):
     path.write_text(json.dumps(table))
     code, out, err = call("job-run", "demo", "--log-level", "warn")
     assert (code, out) == (1, "two.mp4\n")
-    assert err.startswith("error: face_detector_score = 1.5: must be between 0 and 1 (from job demo, step 0).\n")
+    assert err.startswith(
+        "error: step 0 of the job demo, target target.mp4: face_detector_score = 1.5: must be between 0 and 1 "
+        f"(from job demo, step 0). {change_of(0)}\n"
+    )
 
 
 def test_a_job_of_facefusion_is_run(call):
@@ -436,7 +467,7 @@ def test_nothing_to_do_is_status_1_and_one_line(call, words, message):
 def test_a_bad_id_is_status_2(call):
     code, _, err = call("job-run", "a/demo")
     assert code == 2
-    assert err.startswith("error: the job id 'a/demo' holds what a file's name cannot hold everywhere")
+    assert err.startswith("error: the job id 'a/demo' holds what no id may hold: '/'")
 
 
 def test_jobs_of_other_statuses_are_not_run(call, queue):
@@ -537,4 +568,11 @@ def test_machines_are_told_of_jobs_too(call, queue):
     about = [{key: one[key] for key in ("job", "steps", "status", "failed_steps") if key in one} for one in said]
     assert [one["event"] for one in said if "job" in one] == ["job_started", "job_ended"]
     assert about[0] == {"job": "demo", "steps": 2}
+    (failed,) = (one for one in said if one["event"] == "failed")
+    assert {key: failed[key] for key in ("step", "steps", "target", "output")} == {
+        "step": 2,
+        "steps": 2,
+        "target": "gone.mp4",
+        "output": "two.mp4",
+    }
     assert about[-1] == {"job": "demo", "status": "failed", "failed_steps": 1}

@@ -31,6 +31,16 @@ def test_a_job_that_never_changed():
     assert ago(None, NOW) == "never"
 
 
+def test_a_step_of_which_nobody_said_why_it_failed_has_no_line():
+    steps = (JobStep(StepStatus.FAILED, {}, foreign=True), JobStep(StepStatus.FAILED, {}, fault="no face"))
+    assert table([Job("old", JobStatus.FAILED, NOW, None, steps)], NOW).splitlines()[2:] == ["  step 1: no face"]
+
+
+def test_a_job_is_listed_under_what_was_typed():
+    job = Job("3ec69c85a4ff96830024afeef2d4e512181c8f7b", JobStatus.DRAFTED, NOW, None, (), typed="a/b")
+    assert table([job], NOW).splitlines()[1].split() == ["a/b", "0", "just", "now", "never", "drafted"]
+
+
 def test_one_row_per_job_and_why_it_failed_below():
     steps = tuple(
         JobStep(StepStatus.FAILED, {}, fault=f"no face\nin {name}") for name in ("a", "b", "c", "d", "e", "f", "g")

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from facefusion.app.model_names import with_model_names
 from facefusion.cli.command import Context
-from facefusion.cli.job_work import JobVoice, job_runner, open_store, run_job
+from facefusion.cli.job_work import FrozenSteps, JobVoice, job_runner, open_store, run_job
+from facefusion.cli.step_failure import Wording
 from facefusion.config.frozen import freeze
 from facefusion.config.settings import PatternsSettings, ProcessorsSettings
 from facefusion.core.errors import UsageError
 from facefusion.jobs.batch import Batch, plan_batch
 from facefusion.jobs.model import Job, JobStatus, StepStatus
+from facefusion.jobs.runner import StepTask
 from facefusion.observability.events import Notice
 from facefusion.processors.registry import find_processor
 
 PREFIX = "batch"
+
+
+def _advice(task: StepTask, remedy: str) -> str:
+    """With the options that name a batch's files."""
+    for flag in ("source", "target", "output"):
+        remedy = re.sub(rf"--{flag}-paths?\b", f"--{flag}-pattern", remedy)
+    return remedy
+
+
+WORDING = Wording(lambda task: f"step {task.index + 1} of {task.count}", _advice)
+"""As steps are counted while they are worked on."""
 
 
 def execute(context: Context) -> int:
@@ -31,7 +45,7 @@ def execute(context: Context) -> int:
         context.events.emit(Notice(notice, warning=True))
     store = open_store(context)
     job_id = store.create_timed(PREFIX, _frozen_steps(context, batch)).id
-    runner = job_runner(context, store, listener=_BatchVoice(context))
+    runner = job_runner(context, store, FrozenSteps(context, WORDING), _BatchVoice(context))
     return run_job(context, job_id, runner.submit_and_run)
 
 

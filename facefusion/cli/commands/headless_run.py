@@ -7,9 +7,10 @@ from facefusion.cli.command import Context
 from facefusion.cli.exit import verdict
 from facefusion.cli.job_work import job_runner, open_store
 from facefusion.cli.step import finish, held_fault, process
+from facefusion.cli.step_failure import kept, with_files
 from facefusion.config.frozen import freeze
 from facefusion.config.state import Snapshot
-from facefusion.core.errors import FaceFusionError, Stopped
+from facefusion.core.errors import FaceFusionError, SetupError, Stopped, UsageError
 from facefusion.core.report import RunReport
 from facefusion.jobs.model import Job, JobStatus
 from facefusion.jobs.runner import StepResult, StepTask
@@ -35,7 +36,7 @@ def _in_a_job(context: Context, settings: Snapshot, events: EventSink) -> RunRep
     store = open_store(context)
     job = store.create_timed(PREFIX, [freeze(with_model_names(settings, context.events))])
     step = _OwnStep(context, settings, events)
-    runner = job_runner(context, store, step, _Silence(context))
+    runner = job_runner(context, store, step, _Silence(context, step))
     try:
         runner.submit_and_run(job.id)
     except (Stopped, KeyboardInterrupt):
@@ -68,9 +69,15 @@ class _OwnStep:
             if end.exit_code == Stopped.exit_code:
                 raise Stopped(context.stop.reason) from error
             self._end = error
-            return StepResult(end.message, is_whole=False)
+            return StepResult(kept(end, task, self._settings.schema), is_whole=False)
         self._end = report
-        return StepResult(held_fault(report, self._settings))
+        fault = held_fault(report, self._settings)
+        return StepResult(with_files(task, fault) if fault else "")
+
+    @property
+    def may_go_otherwise(self) -> bool:
+        """Whether doing the same again may end differently: not where what was asked for, or the set-up, is wrong."""
+        return not isinstance(self._end, UsageError | SetupError)
 
     def report(self) -> RunReport:
         """The report of the step, or what it raised."""
@@ -83,8 +90,9 @@ class _OwnStep:
 class _Silence:
     """Says nothing of the job but what fails about it: the step speaks for itself."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, step: _OwnStep) -> None:
         self._context = context
+        self._step = step
 
     def job_started(self, job: Job) -> None:
         """Not worth a line."""
@@ -97,8 +105,8 @@ class _Silence:
         self._context.terminal.line(message, "warn")
 
     def job_ended(self, job: Job) -> None:
-        """Where it failed, say how to do it again."""
-        if job.status is JobStatus.FAILED:
+        """Where it failed, and may not when it is done again, say how to do that."""
+        if job.status is JobStatus.FAILED and self._step.may_go_otherwise:
             self._context.terminal.close_bar()
             self._context.terminal.line(f"This run is kept as the job {job.id}; job-retry {job.id} does it again.")
 

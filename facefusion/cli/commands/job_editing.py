@@ -45,9 +45,9 @@ def submit_all(context: Context) -> int:
     """Put every drafted job into the queue; 1 where there are none, or one cannot be."""
     store = _store(context)
 
-    def submit_one(job_id: str) -> None:
-        store.submit(job_id)
-        context.terminal.line(_submitted(job_id))
+    def submit_one(job: Job) -> None:
+        store.submit(job.id)
+        context.terminal.line(_submitted(job.name))
 
     return _each(context, store, (JobStatus.DRAFTED,), submit_one)
 
@@ -63,9 +63,9 @@ def delete_all(context: Context) -> int:
     """Remove the files of all jobs; 1 where there are none, or one cannot be."""
     store = _store(context)
 
-    def delete_one(job_id: str) -> None:
-        store.delete(job_id)
-        context.terminal.line(_deleted(job_id))
+    def delete_one(job: Job) -> None:
+        store.delete(job.id)
+        context.terminal.line(_deleted(job.name))
 
     return _each(context, store, JobStatus, delete_one)
 
@@ -128,7 +128,7 @@ def _frozen_step(context: Context, *, has_target: bool) -> dict[str, object]:
     return freeze(with_model_names(context.state.snapshot, context.events))
 
 
-def _each(context: Context, store: JobStore, statuses: Iterable[JobStatus], act: Callable[[str], None]) -> int:
+def _each(context: Context, store: JobStore, statuses: Iterable[JobStatus], act: Callable[[Job], None]) -> int:
     """Do something to every job of some statuses, and say of each that cannot be why.
 
     Returns:
@@ -142,7 +142,7 @@ def _each(context: Context, store: JobStore, statuses: Iterable[JobStatus], act:
         try:
             if isinstance(one, JobError):
                 raise one
-            act(one.id)
+            act(one)
             done += 1
         except FaceFusionError as error:
             context.terminal.line(str(error), "error")

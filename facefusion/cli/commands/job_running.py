@@ -26,7 +26,7 @@ def retry(context: Context) -> int:
 def run_all(context: Context) -> int:
     """Run all queued jobs, the oldest first."""
     nothing = JobError("there is no queued job", "Queue one with job-submit.")
-    return _run_all(context, JobRunner.run_all, nothing, lambda job_id: "job-run-all goes on where it was.")
+    return _run_all(context, JobRunner.run_all, nothing, lambda job: "job-run-all goes on where it was.")
 
 
 def retry_all(context: Context) -> int:
@@ -48,7 +48,7 @@ def _run_all(
     try:
         tally = run_jobs(job_runner(context, open_store(context), listener=voice))
     except (Stopped, KeyboardInterrupt):
-        return say_stopped(context, hint(voice.job_id))
+        return say_stopped(context, hint(voice.job))
     if not tally.count:
         raise nothing
     if context.stop.requested:
