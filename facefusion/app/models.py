@@ -14,7 +14,7 @@ from facefusion.catalogue.store import ModelStore
 from facefusion.catalogue.verify import sha256_of
 from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
-from facefusion.core.graph import GraphRunner
+from facefusion.core.graph import SignedGraph
 from facefusion.core.stop import StopToken
 from facefusion.inference.interruption import Interruption
 from facefusion.inference.pool import InferencePool
@@ -22,7 +22,7 @@ from facefusion.inference.runner import PooledGraph
 from facefusion.inference.session import ModelFile
 from facefusion.observability.events import EventSink, Notice
 
-Runners: TypeAlias = Callable[[ModelCard], GraphRunner]
+Runners: TypeAlias = Callable[[ModelCard], SignedGraph]
 """From a card to what runs its graph."""
 
 CODE_ONLY = "code"
@@ -49,22 +49,29 @@ class Models:
 
     def __init__(self, store: ModelStore, choices: Mapping[str, str], events: EventSink) -> None:
         self.cards: dict[str, ModelCard] = {}
+        """For each kind of model, the one chosen."""
         for kind, name in choices.items():
             choice = store.resolve(kind, name)
             self.cards[kind] = choice.card
             if choice.sentence:
                 events.emit(Notice(choice.sentence))
-        store.ensure_all(self.cards.values())
+        self._catalogue = store.catalogue
+        self.companions = {card.name: card for card in self._catalogue.companions(self.cards.values())}
+        """The models that those chosen run beside their own, by name."""
+        store.ensure_all(self._all)
         self._files = {
-            card.name: ModelFile(card.name, store.ensure(card))
-            for card in self.cards.values()
-            if card.graph is not None
+            card.name: ModelFile(card.name, store.ensure(card)) for card in self._all if card.graph is not None
         }
 
+    @property
+    def _all(self) -> tuple[ModelCard, ...]:
+        return (*self.cards.values(), *self.companions.values())
+
     def files(self, kinds: Iterable[str] | None = None) -> tuple[ModelFile, ...]:
-        """Graph files of the given kinds of model, of all where none are given."""
-        cards = self.cards.values() if kinds is None else [self.cards[kind] for kind in kinds]
-        return tuple(self._files[card.name] for card in cards if card.name in self._files)
+        """Graph files of the given kinds of model, with what these run beside; of all where none are given."""
+        chosen = list(self.cards.values()) if kinds is None else [self.cards[kind] for kind in kinds]
+        names = dict.fromkeys(card.name for card in (*chosen, *self._catalogue.companions(chosen)))
+        return tuple(self._files[name] for name in names if name in self._files)
 
     def file_bytes(self) -> tuple[int, ...]:
         """Size of each graph file."""
@@ -77,12 +84,12 @@ class Models:
 
     def worker_megabytes(self) -> int:
         """Memory that one worker needs to run the graphs, at most one at a time, as the catalogue estimates it."""
-        return max((int(card.number("worker_megabytes", 0)) for card in self.cards.values()), default=0)
+        return max((int(card.number("worker_megabytes", 0)) for card in self._all), default=0)
 
     def runners(self, pool: InferencePool, interruption: Interruption) -> Runners:
         """What makes the runner of a card's graph."""
 
-        def runner(card: ModelCard) -> GraphRunner:
+        def runner(card: ModelCard) -> SignedGraph:
             return PooledGraph(pool, self._files[card.name], interruption)
 
         return runner
@@ -90,7 +97,7 @@ class Models:
     def providers(self, pool: InferencePool) -> dict[str, str]:
         """Each model of the step that ran, and the execution provider it really got."""
         used = pool.models_used()
-        names = {card.name: used.get(card.name) for card in self.cards.values()}
+        names = {card.name: used.get(card.name) for card in self._all}
         return {
             name: provider or CODE_ONLY
             for name, provider in names.items()

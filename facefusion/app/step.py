@@ -253,6 +253,7 @@ class _Step:
             settings=self._snapshot.get(chosen.entry.settings),
             cards=models.cards,
             runner=runners,
+            companions=models.companions,
             sources=sources,
             target=subject.target,
             events=self._events,

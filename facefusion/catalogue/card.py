@@ -85,6 +85,8 @@ class ModelCard:
     """What the family needs to know by number: input size, mean, scale, thresholds."""
     graph: GraphFile | None = None
     """How ``file`` is made; none for a model that is code only."""
+    companions: tuple[str, ...] = ()
+    """Names of further models that its family runs."""
 
     def number(self, name: str, default: float | None = None) -> float:
         """The number ``name`` of this entry, or the family's own where the entry says nothing.

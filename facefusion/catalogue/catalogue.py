@@ -82,6 +82,17 @@ class Catalogue:
         """Names of models of a kind that users know and no code runs yet."""
         return self._awaited.get(kind, ())
 
+    def companions(self, cards: Iterable[ModelCard]) -> tuple[ModelCard, ...]:
+        """The models that the given ones run beside their own, and those that these run, each once."""
+        found: dict[str, ModelCard] = {}
+        left = [name for card in cards for name in card.companions]
+        while left:
+            name = left.pop(0)
+            if name not in found:
+                found[name] = self._cards[name]
+                left += self._cards[name].companions
+        return tuple(found.values())
+
     def embedded(self) -> tuple[ModelCard, ...]:
         """The models that pip alone can bring."""
         return tuple(card for card in self.cards() if card.embedded)

@@ -30,6 +30,9 @@ def read(table: Mapping[str, Any]) -> tuple[tuple[ModelCard, ...], Names, Names]
     wheels = _named(top.tables("wheel"), _wheel)
     files = _named(top.tables("file"), lambda fields: _file(fields, wheels))
     cards = _named(top.tables("model"), lambda fields: _card(fields, files))
+    for card in cards.values():
+        for name in card.companions:
+            _found(cards, name, f"model {card.name!r}")
     preferences = {
         kind: tuple(_found(cards, name, f"preferences of {kind}").name for name in names)
         for kind, names in top.take("preferences", dict).items()
@@ -124,6 +127,7 @@ def _card(fields: _Fields, files: Mapping[str, GraphFile]) -> ModelCard:
         embedded=graph is None or all(part.wheel for part in graph.parts),
         numbers=fields.numbers(),
         graph=graph,
+        companions=tuple(fields.take("companions", list, [])),
     )
 
 

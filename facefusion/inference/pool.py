@@ -321,7 +321,7 @@ class InferencePool:
             return
         given = dict(model.warm_up)
         inputs: dict[str, Tensor] = {}
-        for name, entry in session.inputs.items():
+        for name, entry in session.signature.inputs.items():
             shape = given.get(name, entry.shape)
             if None in shape or entry.dtype.hasobject:
                 return

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from facefusion.core.errors import ModelError
+from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Tensor
 from facefusion.inference.interruption import Interruption
 from facefusion.inference.pool import InferencePool
-from facefusion.inference.session import DeviceMemoryError, GraphInput, ModelFile
+from facefusion.inference.session import DeviceMemoryError, ModelFile
 
 
 class PooledGraph:
     """Runs one model through the pool: each run takes a lease and passes the device's gate. Thread-safe.
 
-    A :class:`facefusion.core.graph.GraphRunner`.
+    A :class:`facefusion.core.graph.SignedGraph`.
 
     Args:
         pool: holds the session.
@@ -26,6 +27,17 @@ class PooledGraph:
         self._pool = pool
         self._model = model
         self._interruption = interruption
+
+    @property
+    def signature(self) -> GraphSignature:
+        """What the graph takes and gives; loads it where it is not loaded.
+
+        Raises:
+            ModelError: the graph cannot be loaded.
+            ProviderError: no provider asked for can run it.
+        """
+        with self._pool.lease(self._model) as lease:
+            return lease.session.signature
 
     def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Run the graph once and return its outputs by name.
@@ -39,7 +51,7 @@ class PooledGraph:
             Stopped: a stop was requested.
         """
         with self._interruption.run() as options, self._pool.lease(self._model) as lease:
-            self._check(inputs, lease.session.inputs)
+            self._check(inputs, lease.session.signature.inputs)
             try:
                 return lease.run(inputs, options)
             except DeviceMemoryError:
@@ -47,7 +59,7 @@ class PooledGraph:
                     raise
                 return lease.run(inputs, options)
 
-    def _check(self, given: Mapping[str, Tensor], wanted: Mapping[str, GraphInput]) -> None:
+    def _check(self, given: Mapping[str, Tensor], wanted: Mapping[str, GraphValue]) -> None:
         if given.keys() != wanted.keys():
             raise ModelError(
                 f"{self._model.name}: the graph takes the inputs {', '.join(sorted(wanted))} and was given "

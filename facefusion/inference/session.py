@@ -13,6 +13,7 @@ import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime_state
 
 from facefusion.core.errors import ModelError, ProviderError, ResourceError
+from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Tensor
 from facefusion.inference.interruption import RunOptions
 from facefusion.inference.providers.base import Provider, ProviderOptions
@@ -43,15 +44,6 @@ class LoadRequest:
     """Processor threads for one run, at least 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class GraphInput:
-    """One input of a graph."""
-
-    shape: tuple[int | None, ...]
-    """None where the graph leaves the dimension open."""
-    dtype: np.dtype[Any]
-
-
 class Session(Protocol):
     """Runs one loaded graph; any number of threads at once, as far as its provider allows."""
 
@@ -60,8 +52,8 @@ class Session(Protocol):
         """Name of the provider the session really got."""
 
     @property
-    def inputs(self) -> Mapping[str, GraphInput]:
-        """The graph's inputs by name."""
+    def signature(self) -> GraphSignature:
+        """What the graph takes and gives."""
 
     def run(self, inputs: Mapping[str, Tensor], options: RunOptions | None = None) -> dict[str, Tensor]:
         """Run once and return all outputs by name; another thread may end it by way of ``options``.
@@ -131,14 +123,8 @@ class OrtSession:
                 f"Check that the driver and {wanted.package} fit each other, or add cpu to --execution-providers.",
             )
         self._provider = wanted.name
-        self._inputs = {
-            entry.name: GraphInput(
-                shape=tuple(size if isinstance(size, int) else None for size in entry.shape),
-                dtype=np.dtype(_DTYPES.get(entry.type, np.object_)),
-            )
-            for entry in self._session.get_inputs()
-        }
-        self._outputs = tuple(entry.name for entry in self._session.get_outputs())
+        self._signature = GraphSignature(_values(self._session.get_inputs()), _values(self._session.get_outputs()))
+        self._outputs = tuple(self._signature.outputs)
 
     @property
     def provider(self) -> str:
@@ -146,9 +132,9 @@ class OrtSession:
         return self._provider
 
     @property
-    def inputs(self) -> Mapping[str, GraphInput]:
-        """The graph's inputs by name."""
-        return self._inputs
+    def signature(self) -> GraphSignature:
+        """What the graph takes and gives."""
+        return self._signature
 
     def run(self, inputs: Mapping[str, Tensor], options: RunOptions | None = None) -> dict[str, Tensor]:
         """See :meth:`Session.run`."""
@@ -162,6 +148,16 @@ class OrtSession:
                 "Fetch the model again with force-download; if that does not help, report it.",
             ) from error
         return dict(zip(self._outputs, results, strict=True))
+
+
+def _values(entries: Sequence[Any]) -> dict[str, GraphValue]:
+    return {
+        entry.name: GraphValue(
+            shape=tuple(size if isinstance(size, int) else None for size in entry.shape),
+            dtype=np.dtype(_DTYPES.get(entry.type, np.object_)),
+        )
+        for entry in entries
+    }
 
 
 def _create(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not typed

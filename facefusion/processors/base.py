@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.graph import GraphRunner
+from facefusion.core.graph import SignedGraph
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.observability.events import EventSink
 
@@ -63,8 +63,10 @@ class Workshop:
     """An instance of the processor's own settings group."""
     cards: Mapping[str, ModelCard]
     """The model chosen for each kind of model that the processor asked for."""
-    runner: Callable[[ModelCard], GraphRunner]
+    runner: Callable[[ModelCard], SignedGraph]
     """Makes the runner of a card's graph."""
+    companions: Mapping[str, ModelCard]
+    """The models that those cards run beside their own, by name."""
     sources: Sequence[Source]
     target: Target
     events: EventSink

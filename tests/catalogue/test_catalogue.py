@@ -180,3 +180,30 @@ def test_a_number_of_an_entry_must_be_one():
         odd.number("input_size", 1)
     with pytest.raises(ModelError, match=r"^Model yunet: missing is None in the catalogue\."):
         card.number("missing")
+
+
+COMPANIONS = """
+[[model]]
+name = "{name}"
+kind = "face_swapper"
+family = "toys"
+licence = "MIT"
+vendor = "nobody"
+year = 2020
+origin = "this test"
+companions = {companions}
+"""
+
+
+def test_companions_come_with_those_that_they_run_themselves_each_once():
+    parts = {"first": '["second", "third"]', "second": '["third"]', "third": "[]"}
+    text = GOOD + "".join(COMPANIONS.format(name=name, companions=names) for name, names in parts.items())
+    catalogue = Catalogue.parse(text)
+    found = catalogue.companions([catalogue.card("first"), catalogue.card("toy")])
+    assert [card.name for card in found] == ["second", "third"]
+    assert catalogue.companions([catalogue.card("toy")]) == ()
+
+
+def test_a_companion_that_is_not_there_is_a_mistake_of_the_catalogue():
+    with pytest.raises(ModelError, match="model 'first' refers to 'nobody', which is not there"):
+        Catalogue.parse(GOOD + COMPANIONS.format(name="first", companions='["nobody"]'))

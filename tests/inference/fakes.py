@@ -9,13 +9,14 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Tensor
 from facefusion.inference.devices import Gpu
 from facefusion.inference.execution import Device, Execution
 from facefusion.inference.interruption import RunOptions
 from facefusion.inference.providers.registry import PROVIDERS
 from facefusion.inference.runtime import Runtime
-from facefusion.inference.session import GraphInput, LoadRequest, ModelFile
+from facefusion.inference.session import LoadRequest, ModelFile
 from facefusion.observability.events import Event
 
 CPU_RUNTIME = Runtime(version="1.31.1", offered=frozenset({"CPUExecutionProvider"}), system="Linux")
@@ -57,7 +58,8 @@ class FakeSession:
 
     def __init__(self, provider: str = "cpu", work: Callable[[], None] = lambda: None) -> None:
         self.provider = provider
-        self.inputs: Mapping[str, GraphInput] = {"x": GraphInput((1, None), np.dtype(np.float32))}
+        value = GraphValue((1, None), np.dtype(np.float32))
+        self.signature = GraphSignature({"x": value}, {"y": value})
         self.shapes_run: list[tuple[int, ...]] = []
         self._work = work
 

@@ -99,3 +99,12 @@ def test_a_stop_ends_a_run_that_is_under_way(tmp_path, capfd):
 def test_a_failure_without_a_stop_stays_what_it_is(tmp_path):
     with pool() as shared, Interruption(StopToken()) as interruption, pytest.raises(ModelError, match="affine"):
         PooledGraph(shared, graph(tmp_path), interruption).run({"x": np.ones((1, 3), np.float32)})
+
+
+def test_a_graph_can_be_asked_what_it_takes_and_gives(tmp_path):
+    with pool() as shared:
+        signature = PooledGraph(shared, graph(tmp_path), UNSTOPPED).signature
+    assert {name: (value.shape, value.dtype) for name, value in signature.inputs.items()} == {
+        "x": ((None, 4), np.dtype(np.float32))
+    }
+    assert list(signature.outputs) == ["y"]

@@ -75,8 +75,8 @@ def bare_cuda(monkeypatch):
 def test_a_graph_runs_on_the_cpu_and_computes_what_it_says(tmp_path):
     session = OrtSession(request(graph(tmp_path)))
     assert session.provider == "cpu"
-    assert session.inputs["x"].shape == (None, 4)
-    assert session.inputs["x"].dtype == np.float32
+    assert session.signature.inputs["x"].shape == (None, 4)
+    assert session.signature.inputs["x"].dtype == np.float32
     results = session.run({"x": ROWS})
     assert list(results) == ["y"]
     np.testing.assert_array_equal(results["y"], 3 * ROWS + 1)

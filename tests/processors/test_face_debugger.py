@@ -62,7 +62,7 @@ def test_what_cannot_be_drawn_is_said() -> None:
     sink = RecordingSink()
     settings = FaceDebuggerSettings(face_debugger_items=("face-landmark-68/5",))
     target = Target(size=BgrPicture(np.zeros((8, 8, 3), np.uint8)).size, frame_rate=0, is_video=False)
-    KIND.build(Workshop(settings, {}, lambda card: pytest.fail("no graph"), (), target, sink))
+    KIND.build(Workshop(settings, {}, lambda card: pytest.fail("no graph"), {}, (), target, sink))
     notices = [event for event in sink.events if isinstance(event, Notice)]
     assert len(notices) == 1
     assert "face-landmark-68/5 is not drawn" in notices[0].message

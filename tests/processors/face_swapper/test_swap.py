@@ -251,6 +251,7 @@ def workshop(card):
         settings=FaceSwapperSettings(face_swapper_weight=0.8),
         cards={"face_swapper": card},
         runner=lambda _: pytest.fail("the mesh family runs no graph"),
+        companions={},
         sources=[heads.source()],
         target=Target(Size(320, 240), 25.0, is_video=True),
         events=RecordingSink(),
