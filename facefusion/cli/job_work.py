@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -162,7 +163,7 @@ class JobVoice:
             return f"Job {job.name} is complete."
         return (
             f"the job {job.name} has failed: {failed} of {len(job.steps)} steps. "
-            f"job-retry {job.name} does again what is not complete."
+            f"job-retry {job.word} does again what is not complete."
         )
 
     def failed(self, error: FaceFusionError) -> None:
@@ -182,7 +183,8 @@ def run_job(context: Context, job_id: str, run: Callable[[str], Job]) -> int:
     try:
         job = run(job_id)
     except (Stopped, KeyboardInterrupt):
-        return say_stopped(context, f"the job {job_id} stays queued, and job-run {job_id} goes on with it.")
+        word = shlex.quote(job_id)
+        return say_stopped(context, f"the job {job_id} stays queued, and job-run {word} goes on with it.")
     if context.stop.requested:
         return say_too_late(context, f"the job {job.name} was {job.status.value}")
     return 0 if job.status is JobStatus.COMPLETED else FAILED

@@ -74,7 +74,7 @@ def removed(job: Job, index: int) -> Job:
     if len(job.steps) == 1 and job.status is not JobStatus.DRAFTED:
         raise JobError(
             f"step {index} is the only one of the job {job.name}, which was submitted",
-            f"Remove the job with job-delete {job.name}.",
+            f"Remove the job with job-delete {job.word}.",
         )
     return _rebuilt(job, [*range(index), *range(index + 1, len(job.steps))])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -85,6 +86,11 @@ class Job:
     def name(self) -> str:
         """What the user calls it."""
         return self.typed or self.id
+
+    @property
+    def word(self) -> str:
+        """The same as a word of a command line."""
+        return shlex.quote(self.name)
 
     @property
     def queued_since(self) -> datetime:

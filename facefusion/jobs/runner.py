@@ -385,10 +385,10 @@ def _queued_again(step: JobStep) -> JobStep:
 def _remedy(job: Job) -> str:
     match job.status:
         case JobStatus.DRAFTED:
-            return f"Queue it first with job-submit {job.name}."
+            return f"Queue it first with job-submit {job.word}."
         case JobStatus.QUEUED:
-            return f"Run it with job-run {job.name}."
+            return f"Run it with job-run {job.word}."
         case JobStatus.FAILED:
-            return f"Run what is left of it with job-retry {job.name}."
+            return f"Run what is left of it with job-retry {job.word}."
         case JobStatus.COMPLETED:
             return "Make another job."

@@ -276,7 +276,7 @@ class JobStore:
             replace(step, status=StepStatus.FAILED, fault=DIED) if step.status is StepStatus.STARTED else step
             for step in job.steps
         )
-        self._tell(f"The job {job.name} is put down as failed: {DIED}. job-retry {job.name} goes on with it.")
+        self._tell(f"The job {job.name} is put down as failed: {DIED}. job-retry {job.word} goes on with it.")
         return self._move(replace(job, steps=steps), JobStatus.FAILED)
 
     def _settle_dead(self) -> None:
@@ -339,7 +339,7 @@ def _busy(job_id: str, what: str) -> JobBusyError:
 
 def _next_step(job: Job) -> str:
     if job.status is JobStatus.FAILED:
-        return f"Run it again with job-retry {job.name}."
+        return f"Run it again with job-retry {job.word}."
     if job.status is JobStatus.QUEUED:
-        return f"Run it with job-run {job.name}."
+        return f"Run it with job-run {job.word}."
     return "Make another job."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
+from facefusion.core.wording import printable
 from facefusion.jobs.model import Job
 
 HEADINGS = ("job", "steps", "created", "updated", "status")
@@ -44,13 +45,13 @@ def ago(moment: datetime | None, now: datetime) -> str:
 
 
 def _row(job: Job, now: datetime) -> tuple[str, ...]:
-    return (job.name, str(len(job.steps)), ago(job.created, now), ago(job.updated, now), job.status.value)
+    return (printable(job.name), str(len(job.steps)), ago(job.created, now), ago(job.updated, now), job.status.value)
 
 
 def _faults(job: Job) -> Iterator[str]:
     # FaceFusion says of a step that it failed, and not why.
     faults = [f"step {index}: {step.fault}" for index, step in enumerate(job.steps) if step.fault]
     for fault in faults[:FAULTS_SHOWN]:
-        yield f"{GAP}{' '.join(fault.split())}"
+        yield f"{GAP}{printable(' '.join(fault.split()))}"
     if len(faults) > FAULTS_SHOWN:
         yield f"{GAP}and {len(faults) - FAULTS_SHOWN} more steps that failed"

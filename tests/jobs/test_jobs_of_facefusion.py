@@ -112,7 +112,7 @@ def test_an_id_of_which_facefusion_took_the_hash_is_said_as_it_was_typed_and_kep
     assert err.startswith("job my job!: 1 step\n")
     assert "error: step 0 of the job my job!, target target.mp4 with source.jpg: that breaks off.\n" in err
     assert err.endswith(
-        "error: the job my job! has failed: 1 of 1 steps. job-retry my job! does again what is not complete.\n"
+        "error: the job my job! has failed: 1 of 1 steps. job-retry 'my job!' does again what is not complete.\n"
     )
     assert "my job!" in call("job-list", "failed")[1]
     assert call("job-retry-all")[2].startswith("job my job!: 1 step\n")

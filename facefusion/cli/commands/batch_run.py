@@ -77,4 +77,4 @@ class _BatchVoice(JobVoice):
         count = f"{done} of {len(job.steps)} done"
         if job.status is JobStatus.COMPLETED:
             return f"{count}."
-        return f"{count}, {failed} failed. job-retry {job.id} does again what is not done."
+        return f"{count}, {failed} failed. job-retry {job.word} does again what is not done."

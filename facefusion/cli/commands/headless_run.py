@@ -41,7 +41,7 @@ def _in_a_job(context: Context, settings: Snapshot, events: EventSink) -> RunRep
         runner.submit_and_run(job.id)
     except (Stopped, KeyboardInterrupt):
         context.terminal.close_bar()
-        context.terminal.line(f"The job {job.id} stays queued; job-run {job.id} goes on with it.")
+        context.terminal.line(f"The job {job.id} stays queued; job-run {job.word} goes on with it.")
         raise
     return step.report()
 
@@ -108,7 +108,7 @@ class _Silence:
         """Where it failed, and may not when it is done again, say how to do that."""
         if job.status is JobStatus.FAILED and self._step.may_go_otherwise:
             self._context.terminal.close_bar()
-            self._context.terminal.line(f"This run is kept as the job {job.id}; job-retry {job.id} does it again.")
+            self._context.terminal.line(f"This run is kept as the job {job.id}; job-retry {job.word} does it again.")
 
     def failed(self, error: FaceFusionError) -> None:
         """Does not happen to a single job."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 
 from facefusion.cli.command import Context
@@ -38,7 +39,7 @@ def retry_all(context: Context) -> int:
 def _retry_hint(job_id: str) -> str:
     if not job_id:
         return "job-retry-all begins again."
-    return f"the job {job_id} is queued. job-run {job_id} goes on with it, job-retry-all with the others."
+    return f"the job {job_id} is queued. job-run {shlex.quote(job_id)} goes on with it, job-retry-all with the others."
 
 
 def _run_all(
