@@ -80,7 +80,7 @@ def _work(context: Context, snapshot: Snapshot, work: Work, events: EventSink) -
     snapshot = snapshot.with_values({"output_path": output}, snapshot.origin("output_path"))
     request = _request(snapshot.get(PathsSettings), snapshot.get(ProcessorsSettings))
     fields = {"event": "requested", **dict(request)}
-    context.terminal.line("\n".join(aligned(request)), fields=fields)
+    context.terminal.line(aligned(request), fields=fields)
     return dataclasses.replace(work(snapshot, events), output=str(output))
 
 
@@ -88,7 +88,7 @@ def _conclude(report: RunReport, snapshot: Snapshot, context: Context) -> Done:
     """Say what came out."""
     stages = context.terminal.lets_through("debug")
     fields = {"event": "done", **summary_fields(report)}
-    context.terminal.line("\n".join(summary_lines(report, stages=stages)), fields=fields)
+    context.terminal.line(summary_lines(report, stages=stages), fields=fields)
     fault = held_fault(report, snapshot)
     if context.stop.requested:
         return Done(report, Stopped.exit_code, fault)

@@ -9,6 +9,7 @@ from facefusion.config.option import JOB_COMMANDS, JOB_RUN_COMMANDS, JOB_STEP_CO
 from facefusion.config.schema import OptionSpec, Schema
 from facefusion.config.state import Snapshot
 from facefusion.config.values import choice_text, count_text, format_value, range_text
+from facefusion.core.wording import printable
 
 INI_WIDTH = 110
 CONTINUED = "    "
@@ -89,7 +90,7 @@ def ini_of(snapshot: Snapshot) -> str:
         lines += [*([""] if lines else []), f"[{section}]"]
         for spec in schema.of_section(section):
             text = format_value(spec, snapshot.value(spec)).replace("%", "%%").replace("\n", f"\n{CONTINUED}")
-            lines += [f"# {snapshot.origin(spec.name)}", f"{spec.name} = {text}".rstrip()]
+            lines += [f"# {printable(str(snapshot.origin(spec.name)))}", f"{spec.name} = {text}".rstrip()]
     return "\n".join(lines) + "\n"
 
 

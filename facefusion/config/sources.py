@@ -19,8 +19,9 @@ from facefusion.config.legacy import RETIRED, is_retired_key, successor
 from facefusion.config.origin import COMMAND_LINE, Origin, Source
 from facefusion.config.schema import Schema, flag_of
 from facefusion.config.state import Snapshot
-from facefusion.config.values import RawValue, choice_text, doubts, join_words, parse, shown, words_of
+from facefusion.config.values import RawValue, choice_text, doubts, join_words, parse, words_of
 from facefusion.core.errors import OptionError, UsageError
+from facefusion.core.wording import shown
 
 DEFAULT_INI = Path("facefusion.ini")
 """In the working directory."""

@@ -13,13 +13,12 @@ from typing import Any
 from facefusion.config.origin import Origin, Source
 from facefusion.config.schema import OptionSpec
 from facefusion.core.errors import OptionError
+from facefusion.core.wording import shown
 
 TRUE_WORDS = ("1", "yes", "true", "on")
 FALSE_WORDS = ("0", "no", "false", "off")
 LONGEST_NUMBER = 18
 """Digits of a whole number; so it fits wherever libraries keep one."""
-SHOWN = 200
-"""Characters of a value that a message repeats."""
 CHOICES_SHOWN = 16
 """A list of choices longer than this is cut in a message."""
 
@@ -110,11 +109,6 @@ def text_of(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "null" if value is None else str(value)
-
-
-def shown(text: str) -> str:
-    """A text as a message repeats it: cut where it is long."""
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}... ({len(text)} characters)"
 
 
 def choice_text(choices: Sequence[str]) -> str:

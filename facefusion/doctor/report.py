@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from facefusion.config.schema import OptionSpec, Schema
 from facefusion.config.values import format_value
+from facefusion.core.wording import printable
 from facefusion.doctor.finding import Finding, Level, is_faulty
 from facefusion.doctor.settings import SCALE
 
@@ -25,7 +26,7 @@ def line(finding: Finding) -> str:
     text = " ".join(finding.text.split()).rstrip(".")
     if finding.remedy:
         text = f"{text}. {' '.join(finding.remedy.split())}"
-    return f"{finding.level.value.ljust(LEVEL_WIDTH)}  {finding.topic.ljust(TOPIC_WIDTH)}  {text}"
+    return f"{finding.level.value.ljust(LEVEL_WIDTH)}  {finding.topic.ljust(TOPIC_WIDTH)}  {printable(text)}"
 
 
 def conclusion(findings: Sequence[Finding]) -> str:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import cast
+
+from facefusion.core.wording import printable
 
 LEVELS = MappingProxyType(
     {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
@@ -22,10 +24,11 @@ PACKAGE = "facefusion"
 _MARKS = {logging.ERROR: "error: ", logging.WARNING: "warning: "}
 _FIELDS = "facefusion_fields"
 _MARK = "facefusion_mark"
+_LINES = "facefusion_lines"
 
 
 def spoken_record(
-    message: str,
+    message: str | Iterable[str],
     level: str = "info",
     *,
     module: str = "cli",
@@ -36,7 +39,7 @@ def spoken_record(
     """A record of something that is said to the user.
 
     Args:
-        message: one line, or several.
+        message: one line, whatever breaks and controls it holds; or several, each by itself.
         level: a key of :data:`LEVELS`.
         module: the part of the program that says it.
         marked: whether text says that a warning or an error is one.
@@ -44,8 +47,10 @@ def spoken_record(
         fields: what the message tells, as values of JSON.
     """
     number = LEVELS[level]
+    lines = (message,) if isinstance(message, str) else tuple(message)
     trace = None if failure is None else (type(failure), failure, failure.__traceback__)
-    record = logging.LogRecord(f"{PACKAGE}.{module}", number, "", 0, message, (), trace)
+    record = logging.LogRecord(f"{PACKAGE}.{module}", number, "", 0, "\n".join(lines), (), trace)
+    setattr(record, _LINES, lines)
     setattr(record, _FIELDS, fields)
     setattr(record, _MARK, _MARKS.get(number, "") if marked else "")
     return record
@@ -54,14 +59,15 @@ def spoken_record(
 class TextFormatter(logging.Formatter):
     """For people at a terminal: what is spoken as it is, what is logged as ``[FACEFUSION.MODULE] text``.
 
-    A traceback stands above what a record says, so that the last line is the one to read.
+    A traceback stands above what a record says, so that the last line is the one to read. What a name of a file holds
+    does nothing to the terminal: see :func:`~facefusion.core.wording.printable`.
     """
 
     def format(self, record: logging.LogRecord) -> str:
         """The record's text, without a line feed at its end."""
-        text = f"{_mark_of(record)}{record.getMessage()}"
-        trace = _traceback_of(self, record)
-        return f"{trace}\n{text}" if trace else text
+        trace = [printable(line) for line in _traceback_of(self, record).splitlines()]
+        first, *more = _lines_of(record)
+        return "\n".join([*trace, f"{_mark_of(record)}{first}", *more])
 
 
 class StampedFormatter(logging.Formatter):
@@ -69,10 +75,9 @@ class StampedFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The record's lines, without a line feed at the end."""
-        trace = _traceback_of(self, record)
-        text = f"{trace}\n{record.getMessage()}" if trace else record.getMessage()
+        trace = [printable(line) for line in _traceback_of(self, record).splitlines()]
         stamp = f"{time_of(record)} {record.process} {level_of(record):5} {_module_of(record)}:"
-        return "\n".join(f"{stamp} {line}".rstrip() for line in text.splitlines() or [""])
+        return "\n".join(f"{stamp} {line}".rstrip() for line in (*trace, *_lines_of(record)))
 
 
 class JsonFormatter(logging.Formatter):
@@ -111,6 +116,12 @@ def level_of(record: logging.LogRecord) -> str:
 def _mark_of(record: logging.LogRecord) -> str:
     mark = getattr(record, _MARK, None)
     return f"[FACEFUSION.{record.name.rpartition('.')[2].upper()}] " if mark is None else cast("str", mark)
+
+
+def _lines_of(record: logging.LogRecord) -> Iterator[str]:
+    """The lines of a message, at least one. What is logged has them where its text breaks."""
+    lines = cast("tuple[str, ...]", getattr(record, _LINES, None) or record.getMessage().splitlines() or ("",))
+    return map(printable, lines)
 
 
 def _module_of(record: logging.LogRecord) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Never, TextIO
 from facefusion.observability.records import LEVELS, JsonFormatter, TextFormatter, spoken_record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from tqdm import tqdm
 
@@ -69,7 +69,7 @@ class Terminal:
 
     def line(
         self,
-        text: str,
+        text: str | Iterable[str],
         level: str = "info",
         *,
         module: str = "cli",
@@ -81,7 +81,7 @@ class Terminal:
         """Say one line, or several.
 
         Args:
-            text: without a mark of its level.
+            text: without a mark of its level; one line, whatever is in it, or several, each by itself.
             level: ``error``, ``warn``, ``info`` or ``debug``; text says ``error:`` and ``warning:`` in front.
             module: the part of the program that says it.
             marked: whether text says the level.

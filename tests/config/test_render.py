@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 from facefusion.config.option import option, settings_group
-from facefusion.config.render import allowed_text, help_text, ini_template, reference_page
+from facefusion.config.origin import Origin, Source
+from facefusion.config.render import allowed_text, help_text, ini_of, ini_template, reference_page
 from facefusion.config.schema import Schema
+from facefusion.config.state import Snapshot
 from tests.config.groups import SCHEMA, SampleDetector, SampleMisc
 
 
@@ -68,3 +70,11 @@ def test_what_is_not_there_yet_is_told_apart_from_what_is():
         "model; one of auto, x; no effect yet (default: auto)",
     ]
     assert "# mask; true or false; no effect yet (default: false)\nswap_mask =\n" in ini_template(schema)
+
+
+def test_the_name_of_an_ini_file_stays_within_its_comment():
+    origin = Origin(Source.INI, "a\nb.ini")
+    snapshot = Snapshot(SCHEMA, {}, {}).with_values({"face_detector_score": 0.25}, origin)
+    lines = ini_of(snapshot).splitlines()
+    at = lines.index("face_detector_score = 0.25")
+    assert lines[at - 1] == r"# from a\nb.ini"

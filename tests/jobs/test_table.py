@@ -65,3 +65,10 @@ def test_one_row_per_job_and_why_it_failed_below():
         "c              1      just now    never        failed\n"
         "  step 0: its output was not made\n"
     )
+
+
+def test_names_and_faults_break_no_row():
+    steps = (JobStep(StepStatus.FAILED, {}, fault="a\x1b[2J\nb"),)
+    rows = table([Job("hash", JobStatus.FAILED, NOW, None, steps, typed="a\n\x1b[31m")], NOW).splitlines()
+    assert rows[1].startswith(r"a\n\x1b[31m  1      just now  never    failed")
+    assert rows[2:] == [r"  step 0: a\x1b[2J b"]

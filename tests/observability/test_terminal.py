@@ -64,7 +64,7 @@ def test_lines_go_out_whole():
     stream = io.StringIO()
     terminal = Terminal(stream)
     terminal.line("one")
-    terminal.line("two\nthree")
+    terminal.line(["two", "three"])
     assert stream.getvalue() == "one\ntwo\nthree\n"
 
 
