@@ -33,6 +33,9 @@ Box: TypeAlias = npt.NDArray[np.float32]
 Landmarks5: TypeAlias = npt.NDArray[np.float32]
 """Shape (5, 2): eye on the image's left, eye on its right, nose tip, mouth corner left, mouth corner right."""
 
+Landmarks68: TypeAlias = npt.NDArray[np.float32]
+"""Shape (68, 2): the points of the iBUG 300-W scheme, in its order."""
+
 Landmarks478: TypeAlias = npt.NDArray[np.float32]
 """Shape (478, 3): MediaPipe face mesh (468) and irises (10). z has the scale of x and y; smaller is nearer."""
 
@@ -109,6 +112,18 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
+class FaceTraits:
+    """What a classifier takes a person for, by the looks."""
+
+    gender: str
+    """``female`` or ``male``."""
+    age: tuple[int, int]
+    """First year of the range, and the one behind its last."""
+    race: str
+    """A value of ``--face-selector-race`` but ``auto``."""
+
+
+@dataclass(frozen=True, slots=True)
 class Face:
     """One face in one frame, in frame coordinates."""
 
@@ -119,6 +134,9 @@ class Face:
     mesh: Landmarks478 | None = None
     presence: float | None = None
     """Probability that the mesh lies on a face, 0..1; none where no mesh was made."""
+    landmarks68: Landmarks68 | None = None
+    """Of a landmarker of its own; where none, those that the mesh gives are meant."""
+    traits: FaceTraits | None = None
     embedding: Embedding | None = None
     track: int | None = None
     """Number of the track in the video: the same number means the same face over time."""

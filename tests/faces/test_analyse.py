@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from facefusion.core.values import Face
 from facefusion.faces.analyse import DISAGREEMENT_LIMIT, FaceAnalyser
 from facefusion.faces.detect.base import Detections
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.landmark.base import region_of_detection, region_of_mesh
 from facefusion.faces.landmark.mesh import FaceMesh
-from facefusion.faces.landmark.points import SIXTY_EIGHT, eye_distance, five_points, sixty_eight_points
+from facefusion.faces.landmark.points import (
+    SIXTY_EIGHT,
+    aligned_points,
+    eye_distance,
+    five_points,
+    sixty_eight_points,
+)
 from facefusion.faces.recognise.base import distance, mean_embedding, unit
 from facefusion.faces.recognise.sface import SFace
 from facefusion.vision.geometry import FACE_TEMPLATES, SquareRegion
@@ -204,3 +213,16 @@ def test_mean_of_embeddings_has_unit_length():
         mean_embedding([])
     with pytest.raises(ValueError, match="no direction"):
         unit(np.zeros(4, np.float32))
+
+
+def test_templates_are_fitted_to_the_best_points_that_a_face_has():
+    rng = np.random.default_rng(3)
+    five, sixty_eight = (rng.uniform(0, 99, (count, 2)).astype(np.float32) for count in (5, 68))
+    mesh = rng.uniform(0, 99, (478, 3)).astype(np.float32)
+    plain = Face(np.zeros(4, np.float32), 1.0, five)
+    np.testing.assert_array_equal(aligned_points(plain), five)
+    found = aligned_points(replace(plain, mesh=mesh, landmarks68=sixty_eight))
+    np.testing.assert_allclose(found[0], sixty_eight[36:42].mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(found[1], sixty_eight[42:48].mean(axis=0), rtol=1e-6)
+    np.testing.assert_array_equal(found[2:], sixty_eight[[30, 48, 54]])
+    np.testing.assert_array_equal(aligned_points(replace(plain, mesh=mesh))[2:], sixty_eight_points(mesh)[[30, 48, 54]])

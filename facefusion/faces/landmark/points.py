@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from facefusion.core.values import Landmarks5, Landmarks478
+from facefusion.core.values import Face, Landmarks5, Landmarks68, Landmarks478
 
 FACE_POINTS = 468
 EYE_CORNER_LEFT = 33
@@ -47,6 +47,24 @@ def five_points(mesh: Landmarks478) -> Landmarks5:
 def sixty_eight_points(mesh: Landmarks478) -> npt.NDArray[np.float32]:
     """The (68, 2) points that 68-point models expect."""
     return mesh[SIXTY_EIGHT, :2]
+
+
+def aligned_points(face: Face) -> Landmarks5:
+    """The five points that templates are fitted to: middles of the eyes, nose tip, corners of the mouth.
+
+    They come from the 68 points of the face where it has some, from those of its mesh otherwise, and are the
+    detector's where it has neither.
+    """
+    points = face.landmarks68
+    if points is None and face.mesh is not None:
+        points = sixty_eight_points(face.mesh)
+    return face.landmarks5 if points is None else five_of_sixty_eight(points)
+
+
+def five_of_sixty_eight(points: Landmarks68) -> Landmarks5:
+    """Middles of the eyes, nose tip, corners of the mouth, as FaceFusion takes them from 68 points."""
+    eyes = points[36:42].mean(axis=0), points[42:48].mean(axis=0)
+    return np.stack((*eyes, points[30], points[48], points[54])).astype(np.float32)
 
 
 def eye_distance(mesh: Landmarks478) -> float:
