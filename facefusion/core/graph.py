@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
+from facefusion.core.errors import ModelError
 from facefusion.core.values import Tensor
+
+Shape: TypeAlias = tuple[int | None, ...]
+"""Sizes by dimension; None where any size will do, or where a graph leaves the dimension open."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphValue:
     """One input or output of a graph."""
 
-    shape: tuple[int | None, ...]
-    """None where the graph leaves the dimension open."""
+    shape: Shape
     dtype: np.dtype[Any]
 
 
@@ -52,3 +56,121 @@ class SignedGraph(GraphRunner, Protocol):
         Raises:
             ModelError: the graph cannot be loaded.
         """
+
+
+def check_signature(
+    model: str,
+    signature: GraphSignature,
+    inputs: Mapping[str, Shape],
+    outputs: Sequence[Shape | None],
+    optional: Mapping[str, Shape] = MappingProxyType({}),
+) -> None:
+    """Refuse a graph that its family cannot run.
+
+    A dimension that the graph leaves open fits every size. Outputs count by position; a graph may give more of them.
+
+    Args:
+        model: its name, for the message.
+        signature: what the graph takes and gives.
+        inputs: by name, the shape that the family feeds.
+        outputs: the shape of each output that the family reads; None where any shape will do.
+        optional: inputs that the family can feed to a graph that has them.
+
+    Raises:
+        ModelError: an input is missing, unknown, or of another shape or no numbers; an output likewise. The message
+            names what was expected and what was found.
+    """
+    known = {**optional, **inputs}
+    for name, value in signature.inputs.items():
+        if name not in known:
+            _refuse(model, f"inputs {_listed(inputs)}", f"inputs {_listed(signature.inputs)}")
+        if not _fits(value, known[name]):
+            _refuse(model, f"the input {name} as {_shape(known[name])}", _value(value))
+    if not inputs.keys() <= signature.inputs.keys():
+        _refuse(model, f"inputs {_listed(inputs)}", f"inputs {_listed(signature.inputs)}")
+    if len(signature.outputs) < len(outputs):
+        _refuse(model, f"{len(outputs)} outputs", f"{len(signature.outputs)} ({_listed(signature.outputs)})")
+    for position, ((name, value), shape) in enumerate(zip(signature.outputs.items(), outputs, strict=False)):
+        # ONNX Runtime says () too of an output whose shape nobody declared.
+        if not _is_numbers(value) or (value.shape and shape is not None and not _fits(value, shape)):
+            wanted = "numbers" if shape is None else _shape(shape)
+            _refuse(model, f"output {position} ({name}) as {wanted}", _value(value))
+
+
+class FittedGraph:
+    """A graph that fits its family: takes what the family computes in float32, gives float32 by position.
+
+    Inputs are cast to the types that the graph declares (rounded where those are whole numbers), outputs to float32.
+    Thread-safe as far as the graph is.
+
+    Args:
+        model: its name, for messages.
+        graph: what runs it.
+        inputs: see :func:`check_signature`, as the others.
+        outputs: see there.
+        optional: see there.
+
+    Raises:
+        ModelError: the graph cannot be loaded, or does not fit.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        graph: SignedGraph,
+        inputs: Mapping[str, Shape],
+        outputs: Sequence[Shape | None],
+        optional: Mapping[str, Shape] = MappingProxyType({}),
+    ) -> None:
+        self.signature = graph.signature
+        """What the graph takes and gives."""
+        check_signature(model, self.signature, inputs, outputs, optional)
+        self._graph = graph
+
+    def run(self, inputs: Mapping[str, Tensor]) -> list[Tensor]:
+        """Run the graph once; all its outputs in its own order.
+
+        Raises:
+            ModelError: the graph rejects the inputs.
+        """
+        declared = self.signature.inputs
+        given = {name: _cast(tensor, declared[name].dtype) for name, tensor in inputs.items()}
+        outputs = self._graph.run(given)
+        return [outputs[name].astype(np.float32, copy=False) for name in self.signature.outputs]
+
+
+def _cast(tensor: Tensor, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401 - of the type that the graph declares
+    if tensor.dtype == dtype:
+        return tensor
+    return (np.rint(tensor) if dtype.kind in "iu" else tensor).astype(dtype)
+
+
+def _fits(value: GraphValue, shape: Shape) -> bool:
+    return (
+        _is_numbers(value)
+        and len(value.shape) == len(shape)
+        and all(None in (own, wanted) or own == wanted for own, wanted in zip(value.shape, shape, strict=True))
+    )
+
+
+def _is_numbers(value: GraphValue) -> bool:
+    return value.dtype.kind in "fiub"
+
+
+def _refuse(model: str, expected: str, found: str) -> NoReturn:
+    raise ModelError(
+        f"{model}: the graph does not fit its family: expected {expected}, found {found}",
+        "Its file is another model than the catalogue says: delete it and fetch it with force-download.",
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def _shape(shape: Shape) -> str:
+    return " x ".join("any" if size is None else str(size) for size in shape) or "one number"
+
+
+def _value(value: GraphValue) -> str:
+    return f"{_shape(value.shape)} of type {value.dtype}"

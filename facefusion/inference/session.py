@@ -98,6 +98,7 @@ _DTYPES = {
     "tensor(double)": np.float64,
     "tensor(int64)": np.int64,
     "tensor(int32)": np.int32,
+    "tensor(int8)": np.int8,
     "tensor(uint8)": np.uint8,
     "tensor(bool)": np.bool_,
 }

@@ -1,0 +1,114 @@
+"""Whether a graph fits its family, and what a fitting one is given."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from facefusion.core.errors import ModelError
+from facefusion.core.graph import FittedGraph, GraphSignature, GraphValue, check_signature
+
+REMEDY = "Its file is another model than the catalogue says: delete it and fetch it with force-download."
+
+
+def value(*shape, dtype=np.float32):
+    return GraphValue(shape, np.dtype(dtype))
+
+
+def signature(inputs=None, outputs=None):
+    return GraphSignature(
+        inputs or {"input": value(None, 3, 112, 112)}, {"output": value(1, 512)} if outputs is None else outputs
+    )
+
+
+def check(given, inputs=None, outputs=((1, 512),), **optional):
+    check_signature("toy", given, inputs or {"input": (1, 3, 112, 112)}, outputs, optional)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        signature(),
+        signature({"input": value(1, 3, None, None, dtype=np.float16)}),
+        signature({"input": value(1, 3, 112, 112, dtype=np.uint8)}),
+        signature(outputs={"a": value(None, 512), "b": value(7)}),
+        signature(outputs={"undeclared": value()}),
+    ],
+)
+def test_what_fits_is_let_through(given):
+    check(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected", "found"),
+    [
+        (signature({"data": value(1, 3, 112, 112)}), "inputs input", "inputs data"),
+        (signature({"input": value(1, 3, 112, 112), "w": value(1)}), "inputs input", "inputs input, w"),
+        (
+            signature({"input": value(1, 112, 112, 3)}),
+            "the input input as 1 x 3 x 112 x 112",
+            "1 x 112 x 112 x 3 of type float32",
+        ),
+        (
+            signature({"input": value(None, 3, 112)}),
+            "the input input as 1 x 3 x 112 x 112",
+            "any x 3 x 112 of type float32",
+        ),
+        (
+            signature({"input": value(1, 3, 112, 112, dtype=object)}),
+            "the input input as 1 x 3 x 112 x 112",
+            "1 x 3 x 112 x 112 of type object",
+        ),
+        (signature(outputs={}), "1 outputs", "0 (none)"),
+        (signature(outputs={"y": value(1, 128)}), "output 0 (y) as 1 x 512", "1 x 128 of type float32"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_what_was_found(given, expected, found):
+    with pytest.raises(ModelError) as refused:
+        check(given)
+    assert str(refused.value) == f"toy: the graph does not fit its family: expected {expected}, found {found}. {REMEDY}"
+
+
+def test_an_input_that_the_graph_lacks_is_missed():
+    with pytest.raises(ModelError, match="expected inputs input, source, found inputs input"):
+        check(signature(), {"input": (1, 3, 112, 112), "source": (1, 512)})
+
+
+def test_an_optional_input_may_be_there_and_must_fit():
+    check(signature(), weight=(1,))
+    check(signature({"input": value(1, 3, 112, 112), "weight": value(1)}), weight=(1,))
+    with pytest.raises(ModelError, match="expected the input weight as 1, found 2 of type float32"):
+        check(signature({"input": value(1, 3, 112, 112), "weight": value(2)}), weight=(1,))
+
+
+class Echo:
+    """Remembers what it was given; gives it back twice under names that are not in alphabetical order."""
+
+    def __init__(self, dtype):
+        self.signature = GraphSignature(
+            {"input": value(None, dtype=dtype)}, {"z": value(None, dtype=dtype), "a": value(None, dtype=dtype)}
+        )
+
+    def run(self, inputs):
+        self.given = inputs["input"]
+        return {"a": inputs["input"] + 1, "z": inputs["input"]}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "got"),
+    [(np.float32, [0.25, 2.75]), (np.float16, [0.25, 2.75]), (np.float64, [0.25, 2.75]), (np.uint8, [0, 3])],
+)
+def test_a_fitting_graph_gets_its_own_type_and_gives_float_by_position(dtype, got):
+    echo = Echo(dtype)
+    outputs = FittedGraph("toy", echo, {"input": (None,)}, [(None,), (None,)]).run(
+        {"input": np.array([0.25, 2.75], np.float32)}
+    )
+    assert echo.given.dtype == dtype
+    assert [output.dtype for output in outputs] == [np.float32, np.float32]
+    assert outputs[0].tolist() == got
+    assert outputs[1].tolist() == [number + 1 for number in got]
+
+
+def test_a_graph_of_another_family_is_refused_before_it_runs():
+    with pytest.raises(ModelError, match="toy: the graph does not fit its family"):
+        FittedGraph("toy", Echo(np.float32), {"target": (None,)}, [None])
