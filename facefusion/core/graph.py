@@ -57,6 +57,13 @@ class SignedGraph(GraphRunner, Protocol):
             ModelError: the graph cannot be loaded.
         """
 
+    def last_initializer(self) -> Tensor:
+        """The constant that stands last in the graph's file: a few models keep a matrix there for what runs them.
+
+        Raises:
+            ModelError: the file holds none, or cannot be read.
+        """
+
 
 def check_signature(
     model: str,

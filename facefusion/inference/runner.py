@@ -59,6 +59,12 @@ class PooledGraph:
                     raise
                 return lease.run(inputs, options)
 
+    def last_initializer(self) -> Tensor:
+        """See :meth:`facefusion.core.graph.SignedGraph.last_initializer`."""
+        from facefusion.inference.initializer import last_initializer  # noqa: PLC0415 - few need onnx for it
+
+        return last_initializer(self._model.path)
+
     def _check(self, given: Mapping[str, Tensor], wanted: Mapping[str, GraphValue]) -> None:
         if given.keys() != wanted.keys():
             raise ModelError(
