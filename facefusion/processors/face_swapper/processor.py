@@ -37,8 +37,7 @@ class FaceSwapper:
         """Swap every face in place."""
         if not isinstance(observation, tuple) or len(observation) != len(faces):
             raise TypeError("expected what observe() gave for these faces")
-        for face, seen in zip(faces, observation, strict=True):
-            self._family.swap(picture, face, seen)
+        self._family.swap(picture, faces, observation)
         return picture
 
     def afresh(self) -> FaceSwapper:

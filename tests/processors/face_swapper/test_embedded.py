@@ -38,7 +38,7 @@ def results(embedded_models):
         for frame in islice(reader, 0, None, EVERY):
             before: Any
             (before,) = analyser.faces(frame.picture, recognise=True)
-            family.swap(frame.picture, before, family.observe(frame, before))
+            family.swap(frame.picture, [before], [family.observe(frame, before)])
             after: Any
             (after,) = analyser.faces(BgrPicture(frame.picture.to_bgr().astype(np.uint8)), recognise=True)
             error = np.linalg.norm(after.mesh[:468, :2] - before.mesh[:468, :2], axis=1).mean()

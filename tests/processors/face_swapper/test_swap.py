@@ -238,7 +238,7 @@ class TestErrors:
         with pytest.raises(TypeError, match="expected what observe"):
             FaceSwapper(family).process(BgrPicture(target), [heads.face(PLACED)], None)
         with pytest.raises(TypeError, match="expected what observe"):
-            family.swap(BgrPicture(target), heads.face(PLACED), "nothing")
+            family.swap(BgrPicture(target), [heads.face(PLACED)], ["nothing"])
 
     def test_a_family_that_nobody_wrote(self):
         card = dataclasses.replace(enlarger_card(2, 0, 0, 8), name="strange", family="stranger")

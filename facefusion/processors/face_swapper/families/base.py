@@ -22,8 +22,8 @@ class SwapperFamily(Protocol):
     def observe(self, frame: Frame, face: Face) -> object:
         """Look at one face of an untouched frame."""
 
-    def swap(self, picture: Picture, face: Face, observation: object) -> None:
-        """Change one face of the picture in place; ``observation`` is what :meth:`observe` gave for it."""
+    def swap(self, picture: Picture, faces: Sequence[Face], observations: Sequence[object]) -> None:
+        """Change faces of the picture in place, in their order; :meth:`observe` gave one observation for each."""
 
     def afresh(self) -> Self:
         """The same family with the same identity, and without tracks."""

@@ -60,11 +60,12 @@ class MeshFamily:
                 del self._tracks[number]
         return observation
 
-    def swap(self, picture: Picture, face: Face, observation: object) -> None:
-        """Change one face in place."""
-        if not isinstance(observation, Observation):
-            raise TypeError(f"expected what observe() gave for this face, not {observation!r}")
-        swap(picture, self._known(), observation, self._strength)
+    def swap(self, picture: Picture, faces: Sequence[Face], observations: Sequence[object]) -> None:
+        """Change each face in place; all that is needed of it is in its observation."""
+        for observation in observations:
+            if not isinstance(observation, Observation):
+                raise TypeError(f"expected what observe() gave for this face, not {observation!r}")
+            swap(picture, self._known(), observation, self._strength)
 
     def afresh(self) -> Self:
         """The same identity without tracks."""
