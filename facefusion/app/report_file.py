@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from importlib import metadata
@@ -19,11 +20,14 @@ from typing import TypeAlias
 
 from facefusion import __version__
 from facefusion.config.origin import DEFAULT
+from facefusion.config.request import named_output
 from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import UsageError
+from facefusion.core.own_file import OwnFile
 from facefusion.core.report import RunReport
 from facefusion.core.storage import refusal
+from facefusion.jobs.folder import keeps
 from facefusion.media.output import move_into_place, part_path
 from facefusion.observability.recorder import Recorder
 
@@ -43,6 +47,7 @@ PACKAGES = (
 )  # fmt: skip
 
 REMEDY = "Name another file with --report."
+REPORT = OwnFile("a report of this program", re.compile(rb'\{\s*"schema": \d'), REMEDY)
 
 
 class ReportFile:
@@ -52,12 +57,14 @@ class ReportFile:
         """Prepare to report.
 
         Args:
-            path: of the file; what is there is replaced.
+            path: of the file; an older report is replaced.
             snapshot: the settings in force.
             recorder: listens to the run.
 
         Raises:
-            UsageError: the path is that of a source, the target or the output.
+            UsageError: the path is that of a source, the target or the output, or among jobs, or something else than a
+                report is there.
+            OutputError: the system does not let us look at it.
         """
         self._path = path
         self._snapshot = snapshot
@@ -102,12 +109,18 @@ class ReportFile:
     def _check(self) -> None:
         paths = self._snapshot.get(PathsSettings)
         target, output = paths.target_path, paths.output_path
-        if output is not None and target is not None and output.is_dir():
-            output = output / target.name
+        if output is not None and target is not None:
+            output = named_output(output, target)
         named = {"target": target, "output": output} | {f"source {path}": path for path in paths.source_paths}
         for name, path in named.items():
             if path is not None and _is_same(self._path, path):
                 raise UsageError(f"--report {self._path} is the {name} itself", REMEDY)
+        if keeps(paths.jobs_path, self._path):
+            raise UsageError(f"--report {self._path} would lie among the jobs", REMEDY)
+        try:
+            REPORT.check(self._path)
+        except OSError as error:
+            raise refusal(error, self._path, REMEDY) from error
 
     def _head(self, status: str, exit_code: int | None) -> Json:
         ended = None if status == RUNNING else datetime.now(UTC)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from facefusion.benchmark.measure import CaseResult
 from facefusion.core.errors import OutputError
+from facefusion.core.own_file import OwnFile
 
 HEADINGS = ("target", "cycles", "average s", "fastest s", "slowest s", "frames/s", "peak MiB")
 NAME_COLUMNS = 1
 """Columns that are aligned to the left; numbers stand to the right."""
+REMEDY = "Choose another --benchmark-record-path."
+RECORDS = OwnFile("a record of benchmarks", re.compile(rb'\{"time": "[^"]*", "resolution": "'), REMEDY)
 
 
 def table(results: Sequence[CaseResult]) -> str:
@@ -58,16 +62,15 @@ def append_records(path: Path, records: Sequence[Mapping[str, object]]) -> None:
     """Add each record as one line of JSON to a file, which is made where it is not there.
 
     Raises:
+        UsageError: something else than records is there.
         OutputError: the file cannot be written.
     """
     try:
-        with path.open("a", encoding="utf-8") as file:
-            file.writelines(f"{json.dumps(entry)}\n" for entry in records)
+        with RECORDS.open_to_add(path) as file:
+            file.writelines(f"{json.dumps(entry)}\n".encode("ascii") for entry in records)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise OutputError(
-            f"cannot write the benchmark's record {path}: {reason}", "Choose another --benchmark-record-path."
-        ) from error
+        raise OutputError(f"cannot write the benchmark's record {path}: {reason}", REMEDY) from error
 
 
 def _grid(rows: Sequence[Sequence[str]]) -> list[str]:

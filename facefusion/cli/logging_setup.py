@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from facefusion.config.request import named_output
 from facefusion.config.schema import flag_of
 from facefusion.config.settings import MiscSettings, PathsSettings
 from facefusion.config.sources import ENVIRONMENT_PREFIX
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import UsageError
+from facefusion.jobs.folder import keeps
 from facefusion.observability.log import set_up_logging
 from facefusion.observability.records import LEVELS
 from facefusion.observability.settings import JSON, LogSettings
@@ -34,7 +36,7 @@ def set_up(snapshot: Snapshot, terminal: Terminal) -> None:
     Raises:
         OutputError: the log file cannot be written.
         ResourceError: the disk is full.
-        UsageError: the log file is one of the files to work on.
+        UsageError: the log file is one of the files to work on, or among jobs, or something else than a log is there.
     """
     settings = snapshot.get(LogSettings)
     if settings.log_path is not None:
@@ -54,11 +56,25 @@ def _asked(name: str, words: Sequence[str], environment: Mapping[str, str]) -> s
     return found
 
 
-def _check_log_path(path: Path, snapshot: Snapshot) -> None:
-    """Nobody wants lines added to a picture."""
-    paths, report = snapshot.get(PathsSettings), snapshot.get(MiscSettings).report
-    others = (*paths.source_paths, paths.target_path, paths.output_path, paths.config_path, report)
-    real = os.path.realpath(path)
-    for other in others:
-        if other is not None and os.path.realpath(other) == real:
+def check_apart_from_log(outputs: Iterable[Path], snapshot: Snapshot) -> None:
+    """Make sure that no result takes the place of the log.
+
+    Raises:
+        UsageError: one would.
+    """
+    path = snapshot.get(LogSettings).log_path
+    if path is not None:
+        real = os.path.realpath(path)
+        if any(os.path.realpath(output) == real for output in outputs):
             raise UsageError(f"--log-path {path} is a file that the run works with", "Name another file.")
+
+
+def _check_log_path(path: Path, snapshot: Snapshot) -> None:
+    """Nobody wants lines added to a picture, or to a job."""
+    paths, report = snapshot.get(PathsSettings), snapshot.get(MiscSettings).report
+    others = [*paths.source_paths, paths.target_path, paths.output_path, paths.config_path, report]
+    if paths.output_path is not None and paths.target_path is not None:
+        others.append(named_output(paths.output_path, paths.target_path))
+    check_apart_from_log((other for other in others if other is not None), snapshot)
+    if keeps(paths.jobs_path, path):
+        raise UsageError(f"--log-path {path} would lie among the jobs", "Name another file.")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from facefusion.app.report_file import ReportFile
 from facefusion.cli.command import Context
 from facefusion.cli.exit import Verdict, verdict
+from facefusion.cli.logging_setup import check_apart_from_log
 from facefusion.config.request import checked_output
 from facefusion.config.settings import MiscSettings, PathsSettings, ProcessorsSettings
 from facefusion.config.state import Snapshot
@@ -77,6 +78,7 @@ def held_fault(report: RunReport, snapshot: Snapshot) -> str:
 
 def _work(context: Context, snapshot: Snapshot, work: Work, events: EventSink) -> RunReport:
     output = checked_output(snapshot.get(PathsSettings))
+    check_apart_from_log((output,), context.state.snapshot)
     snapshot = snapshot.with_values({"output_path": output}, snapshot.origin("output_path"))
     request = _request(snapshot.get(PathsSettings), snapshot.get(ProcessorsSettings))
     fields = {"event": "requested", **dict(request)}

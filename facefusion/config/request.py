@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 from facefusion.config.settings import PathsSettings
-from facefusion.core.errors import FaceFusionError, InputError, OutputError, UsageError
+from facefusion.core.access import looking
+from facefusion.core.errors import InputError, OutputError, UsageError
 from facefusion.core.formats import EXTENSIONS, MediaKind, can_hold, kind_of, writable
 from facefusion.core.storage import check_writable
+from facefusion.core.wording import shown
 
 
 def required_target(paths: PathsSettings) -> Path:
@@ -66,17 +67,25 @@ def placed_output(target: Path, output: Path, sources: Iterable[Path], flag: str
         UsageError: the output is the target or a source itself, or its extension names no format.
         OutputError: its folder is not there or cannot be written to, or something else than a file is there.
     """
-    with _system_errors(OutputError, f"output {output}", flag):
-        if output.is_dir():
-            output = output / target.name
+    output = named_output(output, target)
+    with looking(OutputError, f"output {shown(str(output))}", f"Check the path given with {flag}."):
         _check_folder(output, flag)
+        exists = output.exists()
     check_extension(target, output)
     for name, path in (("target", target), *(("source", source) for source in sources)):
-        if output.exists() and output.samefile(path):
+        with looking(InputError, f"{name} {shown(str(path))}", "Check its path."):
+            is_same = exists and output.samefile(path)
+        if is_same:
             raise UsageError(
                 f"output {output} is the {name} itself", f"It would be overwritten; choose another {flag}."
             )
     return output
+
+
+def named_output(output: Path, target: Path) -> Path:
+    """The file that an output means: where it is a folder, one of the target's name in it."""
+    # Path.is_dir raises where the system does not let us look.
+    return output / target.name if os.path.isdir(output) else output  # noqa: PTH112
 
 
 def check_output_kind(target: Path, output: Path, kind: MediaKind) -> None:
@@ -94,17 +103,8 @@ def check_output_kind(target: Path, output: Path, kind: MediaKind) -> None:
         )
 
 
-@contextmanager
-def _system_errors(kind: type[FaceFusionError], subject: str, flag: str) -> Iterator[None]:
-    """Name the file on which the system refuses even to look (a name too long, a disk that fails)."""
-    try:
-        yield
-    except OSError as error:
-        raise kind(f"{subject}: {error.strerror}", f"Check the path given with {flag}.") from error
-
-
 def _check_input(name: str, path: Path, flag: str) -> None:
-    with _system_errors(InputError, f"{name} {path}", flag):
+    with looking(InputError, f"{name} {shown(str(path))}", f"Check the path given with {flag}."):
         if path.is_dir():
             raise InputError(f"{name} {path} is a folder", f"Name one file with {flag}.")
         if not path.exists():
@@ -120,7 +120,8 @@ def _check_folder(output: Path, flag: str) -> None:
     if not folder.is_dir():
         problem = "is no folder" if folder.exists() else "does not exist"
         raise OutputError(
-            f"output {output}: the folder {folder} {problem}", f"Create it first, or choose another {flag}."
+            f"output {shown(str(output))}: the folder {shown(str(folder))} {problem}",
+            f"Create it first, or choose another {flag}.",
         )
     check_writable(folder, f"Choose another {flag}, or change its permissions.")
     if output.exists() and not output.is_file():
@@ -143,9 +144,10 @@ def check_extension(target: Path, output: Path) -> None:
     allowed = ", ".join(extension for kind in kinds for extension in EXTENSIONS[kind])
     noun = " or ".join(kind.value for kind in kinds)
     raise UsageError(
-        f"output {output}: {_extension(output)} does not name a format for the {noun}", f"Use one of {allowed}."
+        f"output {shown(str(output))}: {_extension(output)} does not name a format for the {noun}",
+        f"Use one of {allowed}.",
     )
 
 
 def _extension(path: Path) -> str:
-    return f"the extension {path.suffix}" if path.suffix else "a name without extension"
+    return f"the extension {shown(path.suffix)}" if path.suffix else "a name without extension"

@@ -9,8 +9,10 @@ SHOWN = 200
 
 _TURNS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that turn the direction of writing: with them a name looks like another."""
-_CONTROLS = frozenset({"Cc", "Zl", "Zp"})
-"""Categories of Unicode: controls, separators of lines and of paragraphs."""
+_CONTROLS = frozenset({"Cc", "Zl", "Zp", "Cs"})
+"""Categories of Unicode: controls, separators of lines and of paragraphs, halves of pairs, which are no characters."""
+_BYTES = range(0xDC80, 0xDD00)
+"""Halves by which Python writes bytes of a file's name that are no text; they come out as those bytes."""
 
 
 def shown(text: str) -> str:
@@ -29,6 +31,8 @@ def printable(text: str) -> str:
 
 
 def _written(character: str) -> str:
+    if ord(character) in _BYTES:
+        return character
     if unicodedata.category(character) in _CONTROLS or character in _TURNS:
         return character.encode("unicode_escape").decode("ascii")
     return character

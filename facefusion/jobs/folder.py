@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,14 @@ from facefusion.jobs.job_file import EXTENSION, StepTexts, decode, encode
 from facefusion.jobs.model import Job, JobStatus
 
 REMEDY = "Choose another folder with --jobs-path."
+LOCKS_FOLDER = ".locks"
+"""Name of the folder of locks, beside those of jobs."""
+
+
+def keeps(root: Path, path: Path) -> bool:
+    """Whether a file would lie among the jobs of a folder, or among their locks."""
+    parent = os.path.realpath(path.parent)
+    return any(parent == os.path.realpath(root / name) for name in (*(one.value for one in JobStatus), LOCKS_FOLDER))
 
 
 @dataclass(frozen=True, slots=True)

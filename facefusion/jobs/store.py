@@ -16,13 +16,12 @@ from pathlib import Path
 
 from facefusion.core.errors import JobBusyError, JobError
 from facefusion.jobs import editing
-from facefusion.jobs.folder import JobFolder, Place, refusals
+from facefusion.jobs.folder import LOCKS_FOLDER, JobFolder, Place, refusals
 from facefusion.jobs.ids import check_id, new_stem, timed_ids
 from facefusion.jobs.locks import JobLocks
 from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus
 from facefusion.observability.events import EventSink, Fanout, Notice
 
-LOCKS_FOLDER = ".locks"
 DIED = "the process that ran it ended before its time"
 """Why a step failed that no process works on any more."""
 

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
+from facefusion.core.storage import refusal
+from facefusion.observability.log_stream import LogStream, descriptor_of
 from facefusion.observability.records import LEVELS, PACKAGE, JsonFormatter, StampedFormatter
 from facefusion.observability.terminal import Terminal
 
@@ -31,22 +33,27 @@ def set_up_logging(level: str, terminal: Terminal, *, json: bool = False, path: 
         path: of a log file that gets all that is said.
 
     Raises:
+        UsageError: something else than a log is there.
         OutputError: the log file cannot be written.
         ResourceError: the disk is full.
     """
     root = logging.getLogger()
     for handler in [handler for handler in root.handlers if isinstance(handler, _TerminalHandler)]:
         root.removeHandler(handler)
-    log = None if path is None else _log_file(path, json, lambda loss: terminal.line(loss, "warn"))
+    log = None if path is None else _log_to(path, json, lambda loss: terminal.line(loss, "warn"))
     terminal.set_up(level, json=json, log=log)
     root.addHandler(_TerminalHandler(terminal))
     logging.captureWarnings(capture=True)
     logging.getLogger(PACKAGE).setLevel(LEVELS[level])
 
 
-def _log_file(path: Path, json: bool, complain: Callable[[str], None]) -> logging.Handler:
-    from facefusion.observability.log_file import LogFile  # noqa: PLC0415 - only who asks for a file needs its lock
+def _log_to(path: Path, json: bool, complain: Callable[[str], None]) -> logging.Handler:
+    from facefusion.observability.log_file import REMEDY, LogFile  # noqa: PLC0415 - only who asks for a file needs it
 
-    log = LogFile(path, complain)
+    try:
+        descriptor = descriptor_of(path)
+    except OSError as error:
+        raise refusal(error, path, REMEDY) from error
+    log = LogFile(path, complain) if descriptor is None else LogStream(descriptor, str(path), complain)
     log.setFormatter(JsonFormatter() if json else StampedFormatter())
     return log

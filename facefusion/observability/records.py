@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -20,6 +21,14 @@ LEVELS = MappingProxyType(
 )
 """The values of ``--log-level``, from the quietest."""
 PACKAGE = "facefusion"
+
+_TIME = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
+_LEVEL = b"|".join(level.encode() for level in LEVELS)
+BEGINNING = re.compile(
+    rb'%(time)b \d+ (?:%(level)b) *\S+:|\{"time": "%(time)b", "level": "(?:%(level)b)", "module": '
+    % {b"time": _TIME, b"level": _LEVEL}
+)
+"""How the first record of a log file begins, in either form."""
 
 _MARKS = {logging.ERROR: "error: ", logging.WARNING: "warning: "}
 _FIELDS = "facefusion_fields"

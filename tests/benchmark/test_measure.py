@@ -12,7 +12,7 @@ from facefusion.benchmark.cases import Case, find_cases
 from facefusion.benchmark.machine import describe_machine, processor_name
 from facefusion.benchmark.measure import CaseResult, Cycle, measure
 from facefusion.benchmark.report import append_records, record, table
-from facefusion.core.errors import OutputError, SetupError
+from facefusion.core.errors import OutputError, SetupError, UsageError
 from facefusion.core.report import RunReport
 
 CASE = Case("240p", Path("source.jpg"), Path("target-240p.mp4"))
@@ -102,6 +102,14 @@ def test_records_are_lines_of_json_that_add_up(tmp_path):
         "models": {"yunet": "cpu"},
         "machine": {"cores": 2},
     }
+
+
+def test_nothing_is_added_to_a_file_of_something_else(tmp_path):
+    path = tmp_path / "photo.jpg"
+    path.write_bytes(b"photo")
+    with pytest.raises(UsageError, match=r"photo\.jpg is there already and is not a record of benchmarks"):
+        append_records(path, ())
+    assert path.read_bytes() == b"photo"
 
 
 def test_a_record_that_cannot_be_written_is_named(tmp_path):

@@ -152,6 +152,64 @@ def test_a_file_of_the_run_is_no_log_file(application, capsys, path):
     assert application.snapshots == []
 
 
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("folder/target.mp4", "--log-path folder/target.mp4 is a file that the run works with. Name another file."),
+        (".jobs/queued/a.json", "--log-path .jobs/queued/a.json would lie among the jobs. Name another file."),
+        (
+            ".jobs/drafted/../queued/a",
+            "--log-path .jobs/drafted/../queued/a would lie among the jobs. Name another file.",
+        ),
+        (
+            "photo.jpg",
+            "photo.jpg is there already and is not a log of this program. It stays as it is. "
+            "Name another file with --log-path.",
+        ),
+    ],
+)
+def test_nothing_is_added_to_what_is_no_log(application, capsys, path, message):
+    for name in ("folder", ".jobs/queued", ".jobs/drafted"):
+        Path(name).mkdir(parents=True)
+    Path("photo.jpg").write_bytes(b"\xff\xd8\xff")
+    before = sorted(Path().rglob("*"))
+    assert main(["run", "-t", "target.mp4", "-o", "folder", "--log-path", path], application) == 2
+    assert capsys.readouterr().err == f"error: {message}\n"
+    assert sorted(Path().rglob("*")) == before
+    assert Path("photo.jpg").read_bytes() == b"\xff\xd8\xff"
+    assert application.snapshots == []
+
+
+def test_a_log_may_lie_beside_the_folders_of_jobs(application):
+    Path(".jobs").mkdir()
+    assert main([*RUN, "--log-path", ".jobs/run.log"], application) == 0
+    assert Path(".jobs/run.log").stat().st_size > 0
+
+
+def test_no_result_of_a_batch_takes_the_place_of_the_log(application, capsys):
+    Path("results").mkdir()
+    words = ["batch-run", "-t", "target.mp4", "-o", "results/{index}.mp4", "--log-path", "results/0.mp4"]
+    assert main(words, application) == 2
+    assert capsys.readouterr().err == (
+        "error: --log-path results/0.mp4 is a file that the run works with. Name another file.\n"
+    )
+    assert application.snapshots == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_nobody_waits_for_the_reader_of_a_pipe(application, capsys):
+    os.mkfifo("pipe")
+    assert main([*RUN, "--log-path", "pipe"], application) == 2
+    assert capsys.readouterr().err == "error: pipe is no regular file. Name another file with --log-path.\n"
+
+
+def test_a_name_that_no_file_can_have_is_no_log(application, capsys):
+    assert main([*RUN, "--log-path", "x" * 300], application) == 1
+    assert capsys.readouterr().err.endswith(
+        "x cannot be written: the name is too long. Name another file with --log-path.\n"
+    )
+
+
 def test_what_python_warns_of_is_an_object_too(tmp_path):
     code = (
         "import sys, warnings\n"

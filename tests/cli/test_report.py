@@ -151,10 +151,20 @@ def test_a_request_that_is_refused_is_reported_too():
         ("result.mp4", "--report result.mp4 is the output itself. Name another file with --report."),
         ("nowhere/a.json", "the output folder {}/nowhere does not exist. Create it. Name another file with --report."),
         ("folder", "folder is a folder. Name a file in it. Name another file with --report."),
+        (
+            ".jobs/failed/a.json",
+            "--report .jobs/failed/a.json would lie among the jobs. Name another file with --report.",
+        ),
+        (
+            "photo.jpg",
+            "photo.jpg is there already and is not a report of this program. It stays as it is. "
+            "Name another file with --report.",
+        ),
     ],
 )
 def test_a_report_that_cannot_be_written_ends_the_run_before_it_begins(folder, capsys, report, message):
     (folder / "folder").mkdir()
+    (folder / "photo.jpg").write_bytes(b"photo")
     application = FakeApplication()
     assert main((*WORDS[:-1], report), application) != 0
     assert capsys.readouterr() == ("", f"error: {message.format(folder)}\n")

@@ -82,12 +82,12 @@ def test_the_file_to_write(folder, given, output):
         ),
         (
             paths(target="x" * 300),
-            f"target {'x' * 300}: File name too long. Check the path given with --target-path.",
+            f"target {'x' * 200}... (300 characters): File name too long. Check the path given with --target-path.",
             1,
         ),
         (
             paths(output=f"{'x' * 300}.mp4"),
-            f"output {'x' * 300}.mp4: File name too long. Check the path given with --output-path.",
+            f"output {'x' * 200}... (304 characters): File name too long. Check the path given with --output-path.",
             1,
         ),
         (

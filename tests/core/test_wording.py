@@ -22,6 +22,7 @@ from facefusion.core.wording import SHOWN, printable, shown
         (r"C:\new", r"C:\new"),
         ("日本\u3000語 \U0001f468\u200d\U0001f469.jpg", "日本\u3000語 \U0001f468\u200d\U0001f469.jpg"),
         ("a\udcff", "a\udcff"),
+        ("a\ud800", r"a\ud800"),
     ],
 )
 def test_what_would_do_something_to_a_terminal_is_written_out(text, written):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from facefusion.app.model_names import with_model_names
 from facefusion.cli.command import Context
 from facefusion.cli.job_work import FrozenSteps, JobVoice, job_runner, open_store, run_job
+from facefusion.cli.logging_setup import check_apart_from_log
 from facefusion.cli.step_failure import Wording
 from facefusion.config.frozen import freeze
 from facefusion.config.settings import PatternsSettings, ProcessorsSettings
@@ -39,6 +40,7 @@ def execute(context: Context) -> int:
     """
     patterns = context.state.snapshot.get(PatternsSettings)
     batch = plan_batch(patterns)
+    check_apart_from_log((step.output for step in batch.steps), context.state.snapshot)
     if patterns.source_pattern is None:
         _check_sources_unneeded(context)
     for notice in batch.notices:
