@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -11,6 +12,8 @@ import numpy as np
 
 from facefusion.core.errors import ModelError
 from facefusion.core.values import Tensor
+
+logger = logging.getLogger(__name__)
 
 Shape: TypeAlias = tuple[int | None, ...]
 """Sizes by dimension; None where any size will do, or where a graph leaves the dimension open."""
@@ -132,7 +135,10 @@ class FittedGraph:
         self.signature = graph.signature
         """What the graph takes and gives."""
         check_signature(model, self.signature, inputs, outputs, optional)
+        self._model = model
         self._graph = graph
+        self._read = len(outputs)
+        self._refuses_batches = False
 
     def run(self, inputs: Mapping[str, Tensor]) -> list[Tensor]:
         """Run the graph once; all its outputs in its own order.
@@ -144,6 +150,38 @@ class FittedGraph:
         given = {name: _cast(tensor, declared[name].dtype) for name, tensor in inputs.items()}
         outputs = self._graph.run(given)
         return [outputs[name].astype(np.float32, copy=False) for name in self.signature.outputs]
+
+    def run_rows(self, name: str, rows: Tensor, others: Mapping[str, Tensor] = MappingProxyType({})) -> list[Tensor]:
+        """Run the graph over several pictures: in one call where it takes a batch, else one after the other.
+
+        Graphs are known that leave the batch open and fail on more than one; those are run row by row from then on.
+
+        Args:
+            name: of the input that the pictures go to.
+            rows: one picture or more along the first dimension.
+            others: what the other inputs get, the same for every picture.
+
+        Returns:
+            All outputs that the family reads, in order, each with one row per picture.
+
+        Raises:
+            ModelError: the graph rejects the inputs, also one by one.
+        """
+        if len(rows) > 1 and not self._refuses_batches and self._takes_batches(name):
+            try:
+                outputs = self.run({**others, name: rows})[: self._read]
+            except ModelError as error:
+                logger.info("%s takes one picture at a time from now on: %s", self._model, error)
+            else:
+                if all(len(output) == len(rows) for output in outputs):
+                    return outputs
+            self._refuses_batches = True
+        each = [self.run({**others, name: rows[index : index + 1]})[: self._read] for index in range(len(rows))]
+        return [np.concatenate(parts) for parts in zip(*each, strict=True)]
+
+    def _takes_batches(self, name: str) -> bool:
+        values = (self.signature.inputs[name], *tuple(self.signature.outputs.values())[: self._read])
+        return all(value.shape[:1] == (None,) for value in values)
 
 
 def _cast(tensor: Tensor, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401 - of the type that the graph declares

@@ -112,3 +112,51 @@ def test_a_fitting_graph_gets_its_own_type_and_gives_float_by_position(dtype, go
 def test_a_graph_of_another_family_is_refused_before_it_runs():
     with pytest.raises(ModelError, match="toy: the graph does not fit its family"):
         FittedGraph("toy", Echo(np.float32), {"target": (None,)}, [None])
+
+
+class Halver:
+    """Halves ``input`` and adds ``more``; remembers how many rows it got at once, and may fail on more than one."""
+
+    def __init__(self, batch=None, *, fails=False):
+        self.signature = GraphSignature(
+            {"input": value(batch, 2), "more": value(1)}, {"half": value(batch, 2), "extra": value(1)}
+        )
+        self.runs: list[int] = []
+        self._fails = fails
+
+    def run(self, inputs):
+        rows = inputs["input"]
+        self.runs.append(len(rows))
+        if self._fails and len(rows) > 1:
+            raise ModelError("toy: Reshape", "")
+        return {"half": rows / 2 + inputs["more"], "extra": np.zeros(1, np.float32)}
+
+    def last_initializer(self):
+        raise AssertionError("not asked for")
+
+
+@pytest.mark.parametrize(
+    ("graph", "runs"),
+    [
+        (Halver(), [3, 3]),
+        (Halver(1), [1, 1, 1, 1, 1, 1]),
+        (Halver(fails=True), [3, 1, 1, 1, 1, 1, 1]),
+    ],
+)
+def test_rows_go_in_one_run_where_the_graph_takes_a_batch(graph, runs):
+    fitted = FittedGraph("toy", graph, {"input": (1, 2), "more": (1,)}, [(1, 2)])
+    rows = np.arange(6, dtype=np.float32).reshape(3, 2)
+    for _ in range(2):
+        (half,) = fitted.run_rows("input", rows, {"more": np.ones(1, np.float32)})
+        np.testing.assert_array_equal(half, rows / 2 + 1)
+    assert graph.runs == runs
+
+
+def test_a_single_row_that_fails_is_an_error():
+    class Broken(Halver):
+        def run(self, inputs):
+            raise ModelError("toy: Reshape", "")
+
+    fitted = FittedGraph("toy", Broken(), {"input": (1, 2), "more": (1,)}, [(1, 2)])
+    with pytest.raises(ModelError, match="toy: Reshape"):
+        fitted.run_rows("input", np.ones((2, 2), np.float32), {"more": np.ones(1, np.float32)})
