@@ -7,16 +7,20 @@ from dataclasses import replace
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.config.state import Snapshot
-from facefusion.core.graph import GraphRunner
+from facefusion.core.graph import GraphRunner, SignedGraph
 from facefusion.core.values import Size
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.detect.families import FACE_DETECTORS
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.landmark.families import FACE_LANDMARKERS
+from facefusion.faces.mask.base import OCCLUSION, REGION, MaskUse
+from facefusion.faces.mask.families import FACE_PARSERS, build_occluder
+from facefusion.faces.mask.masker import FaceMasker
 from facefusion.faces.recognise.families import FACE_RECOGNISERS
 from facefusion.faces.settings import (
     FaceDetectorSettings,
     FaceLandmarkerSettings,
+    FaceMaskerSettings,
     FaceRecognizerSettings,
     FaceTrackerSettings,
 )
@@ -58,3 +62,31 @@ def build_tracker(snapshot: Snapshot, analyser: FaceAnalyser) -> FaceTracker:
     link = snapshot.get(FaceTrackerSettings).face_tracker_score
     limits = TrackerLimits()
     return FaceTracker(analyser, replace(limits, link=link) if link > 0 else limits)
+
+
+def mask_models(snapshot: Snapshot, use: MaskUse) -> dict[str, str]:
+    """The models that the masks of a processor need, as :func:`face_models`: none where no chosen mask needs any."""
+    settings = snapshot.get(FaceMaskerSettings)
+    names = {
+        OCCLUSION: ("face_occluder", settings.face_occluder_model),
+        REGION: ("face_parser", settings.face_parser_model),
+    }
+    return dict(names[kind] for kind in sorted(use.types(settings.face_mask_types) & names.keys()))
+
+
+def build_masker(
+    snapshot: Snapshot,
+    use: MaskUse,
+    cards: Mapping[str, ModelCard],
+    companions: Mapping[str, ModelCard],
+    runner: Callable[[ModelCard], SignedGraph],
+) -> FaceMasker:
+    """The masks of a processor as the settings say, with the networks that :func:`mask_models` names for it."""
+    needed = mask_models(snapshot, use)
+    occluder = parser = None
+    if "face_occluder" in needed:
+        occluder = build_occluder(cards["face_occluder"], runner, companions)
+    if "face_parser" in needed:
+        card = cards["face_parser"]
+        parser = FACE_PARSERS[card.family](card, runner(card))
+    return FaceMasker(snapshot.get(FaceMaskerSettings), use, occluder, parser)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from facefusion.app.faces import build_analyser, face_models
+from facefusion.app.faces import build_analyser, build_masker, face_models, mask_models
 from facefusion.app.models import Models, Runners, open_store
 from facefusion.app.resources import Resources
 from facefusion.app.sessions import Sessions
@@ -201,6 +201,7 @@ class _Step:
         choices = face_models(self._snapshot) if self._needs_faces() else {}
         choices[CONTENT_ANALYSER] = self._snapshot.get(ContentAnalyserSettings).content_analyser_model
         for chosen in self._chosen:
+            choices |= mask_models(self._snapshot, chosen.kind.masks)
             choices |= chosen.kind.models(self._snapshot.get(chosen.entry.settings))
         return choices
 
@@ -257,6 +258,7 @@ class _Step:
             sources=sources,
             target=subject.target,
             events=self._events,
+            masker=build_masker(self._snapshot, chosen.kind.masks, models.cards, models.companions, runners),
         )
         return chosen.kind.build(workshop)
 

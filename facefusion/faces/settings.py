@@ -31,7 +31,6 @@ MASK_REGIONS = (
     "upper-lip",
     "lower-lip",
 )
-UNMASKED = "this version leaves to the models what of a face they change"
 
 
 @settings_group(section="face_detector")
@@ -85,12 +84,7 @@ class FaceDetectorSettings:
     @property
     def margin(self) -> tuple[int, int, int, int]:
         """All four margins: top, right, bottom, left."""
-        given = self.face_detector_margin
-        top = given[0]
-        right = given[1] if len(given) > 1 else top
-        bottom = given[2] if len(given) > 2 else top
-        left = given[3] if len(given) > 3 else right
-        return top, right, bottom, left
+        return _all_sides(self.face_detector_margin)
 
 
 @settings_group(section="face_landmarker")
@@ -193,39 +187,47 @@ class FaceMaskerSettings:
         "model that finds what covers a face",
         **model_names("face_occluder"),
         facefusion_default="xseg_1",
-        pending=UNMASKED,
     )
     face_parser_model: str = option(
         AUTO,
         "model that tells the regions of a face apart",
         **model_names("face_parser"),
         facefusion_default="bisenet_resnet_34",
-        pending=UNMASKED,
     )
     face_mask_types: tuple[str, ...] = option(
         ("box",),
         "what bounds the change of a face; with several, what lies within all of them is changed",
         choices=("box", "occlusion", "area", "region"),
         lengths=(1, 4),
-        pending=UNMASKED,
     )
     face_mask_areas: tuple[str, ...] = option(
-        MASK_AREAS, "parts of the face that mask 'area' lets through", choices=MASK_AREAS, pending=UNMASKED
+        MASK_AREAS, "parts of the face that mask 'area' lets through", choices=MASK_AREAS
     )
     face_mask_regions: tuple[str, ...] = option(
-        MASK_REGIONS, "parts of the face that mask 'region' lets through", choices=MASK_REGIONS, pending=UNMASKED
+        MASK_REGIONS, "parts of the face that mask 'region' lets through", choices=MASK_REGIONS
     )
-    face_mask_blur: float = option(
-        0.3, "how soft the edge of mask 'box' is", minimum=0.0, maximum=1.0, pending=UNMASKED
-    )
+    face_mask_blur: float = option(0.3, "how soft the edge of mask 'box' is", minimum=0.0, maximum=1.0)
     face_mask_padding: tuple[int, ...] = option(
         (0, 0, 0, 0),
         "how far mask 'box' stays inside the face's box, in percent: top, right, bottom, left, or fewer as in CSS",
         minimum=0,
         maximum=100,
         lengths=(1, 4),
-        pending=UNMASKED,
     )
+
+    @property
+    def padding(self) -> tuple[int, int, int, int]:
+        """All four paddings: top, right, bottom, left."""
+        return _all_sides(self.face_mask_padding)
+
+
+def _all_sides(given: tuple[int, ...]) -> tuple[int, int, int, int]:
+    """Top, right, bottom and left from one to four numbers, filled in as CSS does."""
+    top = given[0]
+    right = given[1] if len(given) > 1 else top
+    bottom = given[2] if len(given) > 2 else top
+    left = given[3] if len(given) > 3 else right
+    return top, right, bottom, left
 
 
 FACE_GROUPS: tuple[type, ...] = (

@@ -15,6 +15,8 @@ from typing import Any, Protocol
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import SignedGraph
 from facefusion.core.values import Face, Frame, Picture, Size
+from facefusion.faces.mask.base import NO_MASKS, MaskUse
+from facefusion.faces.mask.masker import PLAIN, FaceMasker
 from facefusion.observability.events import EventSink
 
 
@@ -70,6 +72,8 @@ class Workshop:
     sources: Sequence[Source]
     target: Target
     events: EventSink
+    masker: FaceMasker = PLAIN
+    """Bounds what of a face is changed, by the masks that the processor's kind names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +85,5 @@ class ProcessorKind:
     """From the settings to the models needed: kind of model to the name chosen, or ``auto``."""
     needs_sources: bool = False
     needs_faces: bool = True
+    masks: MaskUse = NO_MASKS
+    """Which masks it heeds; no model is fetched for one that no processor heeds."""

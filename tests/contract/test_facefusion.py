@@ -268,10 +268,7 @@ def test_what_a_step_of_facefusion_chose_is_kept():
     thawed = thaw(SCHEMA, facefusion_step(**chosen), "job a, step 0", foreign=True)
     snapshot = merge(SCHEMA, {}, {}).snapshot.with_values(thawed.values, thawed.origin)
     assert {name: freeze(snapshot)[name] for name in chosen} == chosen
-    assert thawed.warnings == (
-        "face_mask_padding = 5 10 has no effect: this version leaves to the models what of a face they change (from "
-        "job a, step 0)",
-    )
+    assert thawed.warnings == ()
 
 
 def test_a_step_of_an_older_release_runs_without_the_keys_that_came_later():

@@ -55,10 +55,15 @@ def aligned_points(face: Face) -> Landmarks5:
     They come from the 68 points of the face where it has some, from those of its mesh otherwise, and are the
     detector's where it has neither.
     """
-    points = face.landmarks68
-    if points is None and face.mesh is not None:
-        points = sixty_eight_points(face.mesh)
+    points = outline_points(face)
     return face.landmarks5 if points is None else five_of_sixty_eight(points)
+
+
+def outline_points(face: Face) -> Landmarks68 | None:
+    """The 68 points of a face: its own, else those of its mesh; none where it has neither."""
+    if face.landmarks68 is None and face.mesh is not None:
+        return sixty_eight_points(face.mesh)
+    return face.landmarks68
 
 
 def five_of_sixty_eight(points: Landmarks68) -> Landmarks5:

@@ -1,0 +1,55 @@
+"""BiSeNet: which region of a face each pixel of a crop shows.
+
+C. Yu et al., "BiSeNet: Bilateral Segmentation Network for Real-time Semantic Segmentation", ECCV 2018, trained on the
+classes of CelebAMask-HQ (C.-H. Lee et al., CVPR 2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import cast
+
+import cv2
+import numpy as np
+
+from facefusion.catalogue.card import ModelCard
+from facefusion.core.graph import SignedGraph
+from facefusion.core.values import Mask, Pixels
+from facefusion.faces.mask.network import CropNetwork
+
+SIDE = 512
+MEAN = np.array((0.485, 0.456, 0.406), np.float32)
+DEVIATION = np.array((0.229, 0.224, 0.225), np.float32)
+"""Of ImageNet: red, green, blue."""
+
+CLASSES: Mapping[str, int] = MappingProxyType(
+    {
+        "skin": 1,
+        "left-eyebrow": 2,
+        "right-eyebrow": 3,
+        "left-eye": 4,
+        "right-eye": 5,
+        "glasses": 6,
+        "nose": 10,
+        "mouth": 11,
+        "upper-lip": 12,
+        "lower-lip": 13,
+    }
+)
+"""The class of each region, by the name that users know it under; the others are ears, hair, neck and so on."""
+
+
+class BiSeNet:
+    """Runs the graph ``input`` (1, 3, 512, 512) RGB, normalised -> (1, classes, 512, 512), how likely each class is."""
+
+    def __init__(self, card: ModelCard, graph: SignedGraph) -> None:
+        self._network = CropNetwork(card, graph, side=SIDE, planar=True, channels=None)
+
+    def regions(self, crop: Pixels, names: frozenset[str]) -> Mask:
+        """See :class:`~facefusion.faces.mask.base.FaceParser`."""
+        height, width = crop.shape[:2]
+        picture = self._network.fitted(crop)[..., ::-1].astype(np.float32) / np.float32(255)
+        likely = self._network.run((picture - MEAN) / DEVIATION).argmax(axis=2)
+        shown = np.isin(likely, [CLASSES[name] for name in names]).astype(np.float32)
+        return cast("Mask", cv2.resize(shown, (width, height)))
