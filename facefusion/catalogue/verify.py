@@ -7,6 +7,7 @@ as FaceFusion's own downloads have it.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -28,7 +29,7 @@ class Record:
     format: str
     format_version: int
     sources: dict[str, str]
-    """SHA-256 of each part by role."""
+    """SHA-256 of each part by role; of a published file its CRC-32."""
     sha256: str
     bytes: int
     modified: int
@@ -46,6 +47,19 @@ def sha256_of(path: Path) -> str:
     for chunk in _chunks(path):
         digest.update(chunk)
     return digest.hexdigest()
+
+
+def crc32_of(path: Path) -> str:
+    """CRC-32 of a file (that of zlib), as 8 hexadecimal digits."""
+    crc = 0
+    for chunk in _chunks(path):
+        crc = zlib.crc32(chunk, crc)
+    return f"{crc:08x}"
+
+
+def checksum_path(path: Path) -> Path:
+    """Where the CRC-32 of a published model file lies."""
+    return path.with_suffix(".hash")
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -88,24 +102,25 @@ def fault(path: Path, graph: GraphFile) -> str:
 
 
 def _hashes(part: Part) -> set[str]:
-    return {part.sha256, *(download.sha256 for download in part.downloads)}
+    return {part.sha256, *(download.sha256 for download in part.downloads if download.sha256)}
 
 
 def _fault_of_brought(path: Path, graph: GraphFile) -> str:
-    crc_file = path.with_suffix(".hash")
-    if crc_file.is_file():
-        expected = crc_file.read_text(encoding="ascii", errors="replace").strip().lower()
-        return "" if _crc32_of(path) == expected else f"its CRC-32 is not the one in {crc_file.name}"
-    if graph.format == VERBATIM:
+    checksum = checksum_path(path)
+    if checksum.is_file():
+        expected = checksum.read_text(encoding="ascii", errors="replace").strip().lower()
+        status = path.stat()
+        found = _crc32_once(path, status.st_size, status.st_mtime_ns)
+        return "" if found == expected else f"its CRC-32 is not the one in {checksum.name}"
+    if graph.format == VERBATIM and graph.parts:
         return "" if sha256_of(path) == graph.parts[0].sha256 else "its SHA-256 is not the catalogue's"
-    return f"neither {record_path(path).name} nor {crc_file.name} lies beside it"
+    return f"neither {record_path(path).name} nor {checksum.name} lies beside it"
 
 
-def _crc32_of(path: Path) -> str:
-    crc = 0
-    for chunk in _chunks(path):
-        crc = zlib.crc32(chunk, crc)
-    return f"{crc:08x}"
+@functools.lru_cache(maxsize=1 << 10)
+def _crc32_once(path: Path, _size: int, _modified: int) -> str:
+    """CRC-32 of a file in one state of it: a step asks for a model several times, and some are of gigabytes."""
+    return crc32_of(path)
 
 
 def _chunks(path: Path) -> Iterator[bytes]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from facefusion.catalogue.card import Publication
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.names import model_choices
 from facefusion.core.errors import ModelError
@@ -95,6 +96,47 @@ def test_a_mistake_is_named(old, new, message):
         Catalogue.parse(GOOD.replace(old, new, 1))
 
 
+PUBLISHED = """
+[[model]]
+name = "net_1.4"
+kind = "face_enhancer"
+family = "toys"
+release = "3.0.0"
+licence = "MIT"
+vendor = "nobody"
+year = 2020
+origin = "this test"
+stand_ins = [{ file = "old_net.onnx", release = "3.1.0" }]
+"""
+
+
+def test_a_model_of_a_release_runs_from_a_published_file_of_its_name():
+    card = Catalogue.parse(GOOD + PUBLISHED).card("net_1.4")
+    assert card.graph is not None
+    assert (card.file, card.graph.name, card.graph.parts) == ("net_1.4.onnx", "net_1.4.onnx", ())
+    assert card.graph.publication == Publication("models-3.0.0", ("github", "huggingface"))
+    assert not card.embedded
+    assert [(one.name, one.publication) for one in card.stand_ins] == [("old_net.onnx", Publication("models-3.1.0"))]
+    named = Catalogue.parse(GOOD + PUBLISHED.replace("release", 'file = "net.onnx"\nrelease', 1)).card("net_1.4")
+    assert named.file == "net.onnx"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            '{ file = "old_net.onnx", release = "3.1.0" }',
+            '{ file = "old.onnx" }',
+            "'old.onnx' lacks the field 'release'",
+        ),
+        ("old_net.onnx", "toy.onnx", "model 'net_1.4' has another 'toy.onnx'"),
+    ],
+)
+def test_a_mistake_in_a_release_is_named(old, new, message):
+    with pytest.raises(ModelError, match=message):
+        Catalogue.parse(GOOD + PUBLISHED.replace(old, new))
+
+
 def test_a_name_used_twice_is_an_error():
     twice = GOOD + GOOD[GOOD.index("[[model]]") :]
 
@@ -114,21 +156,21 @@ def test_an_unknown_name_brings_the_nearest():
 def test_every_embedded_model_has_a_pinned_wheel_and_another_address():
     cards = Catalogue.load().cards()
 
-    assert {card.name for card in cards if card.graph is None} == {"mesh"}
-    for card in cards:
+    assert [card.name for card in cards if card.graph is None and not card.companions] == ["mesh"]
+    for card in (card for card in cards if card.embedded):
         for part in card.graph.parts if card.graph else ():
             assert part.wheel is not None, card.name
             assert all(download.url.startswith("https://") for download in part.downloads)
             assert part.downloads, card.name
 
 
-def test_every_kind_has_a_preferred_model_that_pip_can_bring():
+def test_every_kind_of_embedded_models_prefers_one_last_that_pip_can_bring():
     catalogue = Catalogue.load()
 
-    for kind in {card.kind for card in catalogue.cards()}:
+    for kind in {card.kind for card in catalogue.embedded()}:
         preferred = catalogue.preferred(kind)
         assert {card.kind for card in preferred} == {kind}
-        assert any(card.embedded for card in preferred)
+        assert preferred[-1].embedded
 
 
 def test_a_kind_without_preference_is_an_error():
@@ -202,6 +244,12 @@ def test_companions_come_with_those_that_they_run_themselves_each_once():
     found = catalogue.companions([catalogue.card("first"), catalogue.card("toy")])
     assert [card.name for card in found] == ["second", "third"]
     assert catalogue.companions([catalogue.card("toy")]) == ()
+
+
+def test_a_model_of_code_is_embedded_only_with_its_companions():
+    text = GOOD + PUBLISHED + COMPANIONS.format(name="many", companions='["net_1.4"]')
+    assert not Catalogue.parse(text).card("many").embedded
+    assert Catalogue.parse(text.replace('companions = ["net_1.4"]', "companions = []")).card("many").embedded
 
 
 def test_a_companion_that_is_not_there_is_a_mistake_of_the_catalogue():

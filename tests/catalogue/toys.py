@@ -6,13 +6,15 @@ import hashlib
 import io
 import threading
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from onnx import TensorProto, helper
 
-from facefusion.catalogue.card import Download, GraphFile, ModelCard, Part, Wheel
+from facefusion.catalogue.card import Download, GraphFile, ModelCard, Part, Publication, Wheel
+from facefusion.catalogue.mirrors import Mirror
 from facefusion.observability.events import Event, Notice
 
 MEMBER = "toy/models/net.onnx"
@@ -78,6 +80,15 @@ def card(name: str, graph: GraphFile | None, kind: str = "face_swapper", *, embe
     )
 
 
+def crc32(data: bytes) -> str:
+    return f"{zlib.crc32(data):08x}"
+
+
+def published_file(name: str = "toy.onnx", base: str = "models-3.0.0", *hosts: str) -> GraphFile:
+    """The entry of a file that FaceFusion publishes."""
+    return GraphFile(name, "verbatim", {}, (), 0, Publication(base, hosts or ("github", "huggingface")))
+
+
 class Ears:
     """Remembers every event."""
 
@@ -119,11 +130,15 @@ class Pip:
 class Server:
     """A file server on this machine that can be told to misbehave.
 
+    Where a ``.hash`` is asked for it answers with the file's CRC-32, and does not count that as a request.
+
     Args:
         data: the file.
         cut: for each request in turn, after how many bytes of its answer the connection ends; none for the whole.
         status: for each request in turn, the status to answer instead.
         ranges: whether it continues a file that was begun.
+        checksum: what its ``.hash`` holds; the right one where nothing is said.
+        tells_size: whether it says how long the file is.
     """
 
     def __init__(
@@ -133,12 +148,22 @@ class Server:
         cut: Sequence[int | None] = (),
         status: Sequence[int | None] = (),
         ranges: bool = True,
+        checksum: str | None = None,
+        tells_size: bool = True,
     ) -> None:
         self.asked: list[str | None] = []
+        self.paths: list[str] = []
         server = self
+        text = (crc32(data) if checksum is None else checksum).encode()
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                server.paths.append(self.path)
+                if self.path.endswith(".hash"):
+                    self.send_response(200)
+                    self.end_headers()
+                    self.wfile.write(text)
+                    return
                 number = len(server.asked)
                 wanted = self.headers.get("Range")
                 server.asked.append(wanted)
@@ -149,7 +174,8 @@ class Server:
                 self.send_response(206 if start else 200)
                 if start:
                     self.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
-                self.send_header("Content-Length", str(len(data) - start))
+                if tells_size:
+                    self.send_header("Content-Length", str(len(data) - start))
                 self.end_headers()
                 end = cut[number] if number < len(cut) else None
                 self.wfile.write(data[start:] if end is None else data[start : start + end])
@@ -160,6 +186,7 @@ class Server:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/net.onnx"
+        self.mirror = Mirror("github", self.url.replace("net.onnx", "{base}/{file}"))
 
     def __enter__(self) -> Server:
         self._thread.start()
