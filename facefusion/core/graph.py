@@ -49,7 +49,7 @@ class GraphRunner(Protocol):
         """
 
 
-class SignedGraph(GraphRunner, Protocol):
+class TypedGraph(GraphRunner, Protocol):
     """A graph that can be asked what it takes and gives; loads it where it is not loaded."""
 
     @property
@@ -59,6 +59,10 @@ class SignedGraph(GraphRunner, Protocol):
         Raises:
             ModelError: the graph cannot be loaded.
         """
+
+
+class SignedGraph(TypedGraph, Protocol):
+    """A graph as the inference engine hands it out, of whose file one can ask a little more."""
 
     def last_initializer(self) -> Tensor:
         """The constant that stands last in the graph's file: a few models keep a matrix there for what runs them.
@@ -127,7 +131,7 @@ class FittedGraph:
     def __init__(
         self,
         model: str,
-        graph: SignedGraph,
+        graph: TypedGraph,
         inputs: Mapping[str, Shape],
         outputs: Sequence[Shape | None],
         optional: Mapping[str, Shape] = MappingProxyType({}),
@@ -152,13 +156,18 @@ class FittedGraph:
         return [outputs[name].astype(np.float32, copy=False) for name in self.signature.outputs]
 
     def run_rows(self, name: str, rows: Tensor, others: Mapping[str, Tensor] = MappingProxyType({})) -> list[Tensor]:
+        """:meth:`run_together` where one input alone has a row per picture."""
+        return self.run_together({name: rows}, others)
+
+    def run_together(
+        self, rows: Mapping[str, Tensor], others: Mapping[str, Tensor] = MappingProxyType({})
+    ) -> list[Tensor]:
         """Run the graph over several pictures: in one call where it takes a batch, else one after the other.
 
         Graphs are known that leave the batch open and fail on more than one; those are run row by row from then on.
 
         Args:
-            name: of the input that the pictures go to.
-            rows: one picture or more along the first dimension.
+            rows: what goes to each input, one picture or more along the first dimension.
             others: what the other inputs get, the same for every picture.
 
         Returns:
@@ -167,21 +176,26 @@ class FittedGraph:
         Raises:
             ModelError: the graph rejects the inputs, also one by one.
         """
-        if len(rows) > 1 and not self._refuses_batches and self._takes_batches(name):
+        count = len(next(iter(rows.values())))
+        if count > 1 and not self._refuses_batches and self._takes_batches(rows):
             try:
-                outputs = self.run({**others, name: rows})[: self._read]
+                outputs = self.run({**others, **rows})[: self._read]
             except ModelError as error:
                 logger.info("%s takes one picture at a time from now on: %s", self._model, error)
             else:
-                if all(len(output) == len(rows) for output in outputs):
+                if all(len(output) == count for output in outputs):
                     return outputs
             self._refuses_batches = True
-        each = [self.run({**others, name: rows[index : index + 1]})[: self._read] for index in range(len(rows))]
+        each = []
+        for index in range(count):
+            row = {name: tensor[index : index + 1] for name, tensor in rows.items()}
+            each.append(self.run({**others, **row})[: self._read])
         return [np.concatenate(parts) for parts in zip(*each, strict=True)]
 
-    def _takes_batches(self, name: str) -> bool:
-        values = (self.signature.inputs[name], *tuple(self.signature.outputs.values())[: self._read])
-        return all(value.shape[:1] == (None,) for value in values)
+    def _takes_batches(self, names: Iterable[str]) -> bool:
+        inputs = [self.signature.inputs[name] for name in names]
+        outputs = tuple(self.signature.outputs.values())[: self._read]
+        return all(value.shape[:1] == (None,) for value in (*inputs, *outputs))
 
 
 def _cast(tensor: Tensor, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401 - of the type that the graph declares

@@ -160,3 +160,28 @@ def test_a_single_row_that_fails_is_an_error():
     fitted = FittedGraph("toy", Broken(), {"input": (1, 2), "more": (1,)}, [(1, 2)])
     with pytest.raises(ModelError, match="toy: Reshape"):
         fitted.run_rows("input", np.ones((2, 2), np.float32), {"more": np.ones(1, np.float32)})
+
+
+class Adder:
+    """Adds two inputs, of which one or both leave the number of rows open."""
+
+    def __init__(self, second):
+        self.signature = GraphSignature({"a": value(None, 2), "b": value(second, 2)}, {"sum": value(None, 2)})
+        self.runs: list[int] = []
+
+    def run(self, inputs):
+        self.runs.append(len(inputs["a"]))
+        return {"sum": inputs["a"] + inputs["b"]}
+
+    def last_initializer(self):
+        raise AssertionError("not asked for")
+
+
+@pytest.mark.parametrize(("second", "runs"), [(None, [3]), (1, [1, 1, 1])])
+def test_several_inputs_go_together_row_by_row(second, runs):
+    graph = Adder(second)
+    fitted = FittedGraph("toy", graph, {"a": (1, 2), "b": (1, 2)}, [(1, 2)])
+    rows = np.arange(6, dtype=np.float32).reshape(3, 2)
+    (total,) = fitted.run_together({"a": rows, "b": 10 * rows})
+    np.testing.assert_array_equal(total, 11 * rows)
+    assert graph.runs == runs
