@@ -16,7 +16,7 @@ import numpy as np
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import SignedGraph
 from facefusion.core.values import Mask, Pixels
-from facefusion.faces.mask.network import CropNetwork
+from facefusion.faces.mask.network import MaskNetwork
 
 SIDE = 512
 MEAN = np.array((0.485, 0.456, 0.406), np.float32)
@@ -44,7 +44,7 @@ class BiSeNet:
     """Runs the graph ``input`` (1, 3, 512, 512) RGB, normalised -> (1, classes, 512, 512), how likely each class is."""
 
     def __init__(self, card: ModelCard, graph: SignedGraph) -> None:
-        self._network = CropNetwork(card, graph, side=SIDE, planar=True, channels=None)
+        self._network = MaskNetwork(card, graph, side=SIDE, planar=True, channels=None)
 
     def regions(self, crop: Pixels, names: frozenset[str]) -> Mask:
         """See :class:`~facefusion.faces.mask.base.FaceParser`."""

@@ -8,6 +8,7 @@ import cv2
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
+from facefusion.core.errors import ModelError
 from facefusion.core.graph import FittedGraph, GraphSignature, Shape, SignedGraph
 from facefusion.core.values import Pixels, Size, Tensor
 
@@ -15,11 +16,12 @@ INPUT = "input"
 COLOURS = 3
 
 
-class CropNetwork:
+class MaskNetwork:
     """Runs a graph ``input`` -> one value or several for each pixel.
 
-    Size and layout are the graph's: its side where that is fixed, else the catalogue's ``size``, else the family's;
-    colours before rows (NCHW) or behind columns (NHWC) as its input says, else as the family's files have them.
+    Size and layout are the graph's: its side where that is fixed, else the catalogue's ``input_size``, else the
+    family's; colours before rows (NCHW) or behind columns (NHWC) as its input says, else as the family's files have
+    them.
 
     Args:
         card: of the model.
@@ -34,11 +36,12 @@ class CropNetwork:
 
     def __init__(self, card: ModelCard, graph: SignedGraph, *, side: int, planar: bool, channels: int | None) -> None:
         self._planar = _is_planar(graph.signature, planar)
-        read = self._shape(channels)
-        self._graph = FittedGraph(card.name, graph, {INPUT: self._shape(COLOURS)}, [read])
+        self._name = card.name
+        self._read = self._shape(channels)
+        self._graph = FittedGraph(card.name, graph, {INPUT: self._shape(COLOURS)}, [self._read])
         declared = self._graph.signature.inputs[INPUT].shape
         height, width = declared[2:] if self._planar else declared[1:3]
-        usual = int(card.number("size", side))
+        usual = int(card.number("input_size", side))
         self._size = Size(width or usual, height or usual)
 
     def fitted(self, crop: Pixels) -> Pixels:
@@ -53,9 +56,23 @@ class CropNetwork:
 
         Returns:
             Its first output, as height x width x channels.
+
+        Raises:
+            ModelError: the graph rejects the input, or gives another shape than it should.
+            FloatingPointError: it gives values that are no numbers, as half precision may where it overflows.
         """
         tensor = picture.transpose(2, 0, 1) if self._planar else picture
-        output: Tensor = self._graph.run({INPUT: np.ascontiguousarray(tensor[None])})[0][0]
+        outputs: Tensor = self._graph.run({INPUT: np.ascontiguousarray(tensor[None])})[0]
+        if outputs.ndim != len(self._read) or not all(
+            wanted in (None, size) for wanted, size in zip(self._read, outputs.shape, strict=True)
+        ):
+            raise ModelError(
+                f"{self._name}: the graph gave {outputs.shape} for a crop of {tensor.shape}",
+                "Its file is another model than the catalogue says: delete it and fetch it with force-download.",
+            )
+        if not np.isfinite(outputs).all():
+            raise FloatingPointError(f"{self._name} gave values that are no numbers")
+        output: Tensor = outputs[0]
         return output.transpose(1, 2, 0) if self._planar else output
 
     def _shape(self, channels: int | None) -> Shape:

@@ -13,7 +13,7 @@ import numpy as np
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import SignedGraph
 from facefusion.core.values import Mask, Pixels
-from facefusion.faces.mask.network import CropNetwork
+from facefusion.faces.mask.network import MaskNetwork
 
 SIDE = 256
 
@@ -22,7 +22,7 @@ class XSeg:
     """Runs the graph ``input`` (1, 256, 256, 3) BGR 0..1 -> (1, 256, 256, 1), the face."""
 
     def __init__(self, card: ModelCard, graph: SignedGraph) -> None:
-        self._network = CropNetwork(card, graph, side=SIDE, planar=False, channels=1)
+        self._network = MaskNetwork(card, graph, side=SIDE, planar=False, channels=1)
 
     def uncovered(self, crop: Pixels) -> Mask:
         """See :class:`~facefusion.faces.mask.base.FaceOccluder`."""

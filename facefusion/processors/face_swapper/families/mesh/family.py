@@ -11,6 +11,7 @@ from typing import Self
 
 from facefusion.core.errors import FaceFusionError, FaceNotFoundError
 from facefusion.core.values import Face, Frame, Landmarks478, Picture
+from facefusion.faces.mask.masker import PLAIN, FaceMasker
 from facefusion.processors.base import Source
 from facefusion.processors.face_swapper.families.mesh.identity import MeshIdentity, prepare_identity
 from facefusion.processors.face_swapper.families.mesh.observe import Observation, Track, observe, warm_up
@@ -25,10 +26,12 @@ class MeshFamily:
 
     Args:
         weight: the option ``face_swapper_weight``, 0 .. 1.
+        masker: bounds what is changed, beyond the outline that the mesh itself gives.
     """
 
-    def __init__(self, weight: float) -> None:
+    def __init__(self, weight: float, masker: FaceMasker = PLAIN) -> None:
         self._strength = Strength.of_weight(weight)
+        self._masker = masker
         self._identity: MeshIdentity | None = None
         self._tracks: dict[int, Track] = {}
 
@@ -61,11 +64,11 @@ class MeshFamily:
         return observation
 
     def swap(self, picture: Picture, faces: Sequence[Face], observations: Sequence[object]) -> None:
-        """Change each face in place; all that is needed of it is in its observation."""
-        for observation in observations:
+        """Change each face in place."""
+        for face, observation in zip(faces, observations, strict=True):
             if not isinstance(observation, Observation):
                 raise TypeError(f"expected what observe() gave for this face, not {observation!r}")
-            swap(picture, self._known(), observation, self._strength)
+            swap(picture, self._known(), observation, self._strength, self._masker.bound(picture, face))
 
     def afresh(self) -> Self:
         """The same identity without tracks."""

@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 
 from facefusion.core.values import Landmarks478, Mask, Picture, Pixels, Region, Size
+from facefusion.faces.mask.placed import PlacedMask
 from facefusion.processors.face_swapper.families.mesh import atlas, topology
 from facefusion.processors.face_swapper.families.mesh.geometry import Shifts
 from facefusion.processors.face_swapper.families.mesh.identity import MeshIdentity
@@ -69,8 +70,10 @@ class _Maps:
     """255 between the lips."""
 
 
-def swap(picture: Picture, identity: MeshIdentity, seen: Observation, strength: Strength) -> None:
-    """Put the source's skin on one face of the picture, in place."""
+def swap(
+    picture: Picture, identity: MeshIdentity, seen: Observation, strength: Strength, bound: PlacedMask | None = None
+) -> None:
+    """Put the source's skin on one face of the picture, in place; within ``bound``, where there is one."""
     moved = seen.mesh[: topology.VERTEX_COUNT].copy()
     moved[:, :2] += seen.shifts
     region = _region(moved, seen.size)
@@ -85,6 +88,8 @@ def swap(picture: Picture, identity: MeshIdentity, seen: Observation, strength: 
     opacity = _opacity(maps, seen, strength)
     source = _shade(maps, identity, seen, strength, deep=deep)
     result, mask = _blend(source, target, opacity, maps)
+    if bound is not None:
+        np.minimum(mask, bound.within(to_region, size), out=mask)
     picture.paste(result, mask, to_region)
 
 
