@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import cv2
 import numpy as np
-import onnxruntime
 
 from facefusion.app.paths import model_folders
 from facefusion.app.subject import Subject
@@ -27,7 +25,7 @@ from facefusion.catalogue.card import ModelCard
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.store import ModelStore
 from facefusion.core.errors import FaceNotFoundError
-from facefusion.core.values import Embedding, Face, Frame, Picture, Pixels, Tensor
+from facefusion.core.values import Embedding, Face, Frame, Picture, Pixels
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.detect.yunet import YuNet
@@ -35,24 +33,12 @@ from facefusion.faces.landmark.mesh import FaceMesh
 from facefusion.faces.landmark.points import FACE_POINTS, eye_distance
 from facefusion.faces.recognise.base import similarity
 from facefusion.faces.recognise.sface import SFace
+from facefusion.inference.providers.cpu import CPU, CpuOptions
+from facefusion.inference.session import LoadRequest, ModelFile, OrtSession
 from facefusion.media.image import read_image
 from facefusion.observability.events import Fanout
 from facefusion.processors.base import Source
 from facefusion.processors.face_swapper.families.mesh.family import MeshFamily
-
-
-class Graph:
-    """One graph on one thread of the CPU."""
-
-    def __init__(self, file: Path) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        self._session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-        self._names = [output.name for output in self._session.get_outputs()]
-
-    def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Run the graph once."""
-        return dict(zip(self._names, self._session.run(self._names, dict(inputs)), strict=True))
 
 
 class Verdict(NamedTuple):
@@ -74,9 +60,10 @@ def load_analyser() -> FaceAnalyser:
     """The embedded models, fetched where they are missing."""
     store = ModelStore(Catalogue.load(), model_folders(None), Fanout())
 
-    def load(name: str) -> tuple[ModelCard, Graph]:
+    def load(name: str) -> tuple[ModelCard, OrtSession]:
         card = store.catalogue.card(name)
-        return card, Graph(store.ensure(card))
+        file = ModelFile(name, store.ensure(card))
+        return card, OrtSession(LoadRequest(file, ((CPU, CpuOptions()),), threads=1))
 
     return FaceAnalyser(FaceSearch(YuNet(*load("yunet"))), FaceMesh(*load("face_mesh")), SFace(*load("sface")))
 
@@ -100,7 +87,7 @@ def judge(
     before = largest_face(analyser, frame.picture, name)
     original = frame.picture.to_bgr()
     started = time.perf_counter()
-    family.swap(frame.picture, before, family.observe(frame, before))
+    family.swap(frame.picture, [before], [family.observe(frame, before)])
     passed = time.perf_counter() - started
     after = largest_face(analyser, frame.picture, f"the result of {name}")
     assert before.mesh is not None

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.config.state import Snapshot
-from facefusion.core.graph import GraphRunner, SignedGraph
+from facefusion.core.graph import SignedGraph
 from facefusion.core.values import Size
 from facefusion.faces.analyse import FaceAnalyser
-from facefusion.faces.detect.families import FACE_DETECTORS
+from facefusion.faces.bench import Bench
+from facefusion.faces.detect.families import build_detector
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.landmark.families import FACE_LANDMARKERS
 from facefusion.faces.mask.base import OCCLUSION, REGION, MaskUse
@@ -36,22 +37,20 @@ def face_models(snapshot: Snapshot) -> dict[str, str]:
     }
 
 
-def build_analyser(
-    snapshot: Snapshot, cards: Mapping[str, ModelCard], runner: Callable[[ModelCard], GraphRunner]
-) -> FaceAnalyser:
+def build_analyser(snapshot: Snapshot, cards: Mapping[str, ModelCard], bench: Bench) -> FaceAnalyser:
     """Detector, landmarker and recogniser as the settings say."""
     detection = snapshot.get(FaceDetectorSettings)
     detector, landmarker, recogniser = (cards[kind] for kind in ("face_detector", "face_landmarker", "face_recognizer"))
     search = FaceSearch(
-        FACE_DETECTORS[detector.family](detector, runner(detector)),
+        build_detector(detector, bench),
         Size(*detection.limit),
         detection.face_detector_score,
         detection.margin,
     )
     return FaceAnalyser(
         search,
-        FACE_LANDMARKERS[landmarker.family](landmarker, runner(landmarker)),
-        FACE_RECOGNISERS[recogniser.family](recogniser, runner(recogniser)),
+        FACE_LANDMARKERS[landmarker.family](landmarker, bench.runner(landmarker)),
+        FACE_RECOGNISERS[recogniser.family](recogniser, bench.runner(recogniser)),
         snapshot.get(FaceLandmarkerSettings).face_landmarker_score,
         detection.face_detector_angles,
     )

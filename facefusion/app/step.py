@@ -26,6 +26,7 @@ from facefusion.core.formats import MediaKind, is_moving_image, kind_of
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
 from facefusion.faces.analyse import FaceAnalyser
+from facefusion.faces.bench import Bench
 from facefusion.faces.sources import find_source_faces
 from facefusion.inference.interruption import Interruption
 from facefusion.media.codecs import check_encoder
@@ -106,7 +107,8 @@ class _Step:
         resources = Resources(self._snapshot, subject.info, self._sessions, self._events, self._stack)
         resources.pool.preload(models.files())
         runners = models.runners(resources.pool, self._stack.enter_context(Interruption(self._stop)))
-        analyser = build_analyser(self._snapshot, models.cards, runners) if self._needs_faces() else None
+        bench = Bench(runners, models.companions)
+        analyser = build_analyser(self._snapshot, models.cards, bench) if self._needs_faces() else None
         sources = self._sources(photos, analyser)
         work = self._work(subject, models, runners, analyser, sources, output)
         resources.pool.release_unneeded(models.files(self._kinds_per_frame()))

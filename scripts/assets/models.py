@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.store import ModelStore
 from facefusion.core.errors import FaceNotFoundError
-from facefusion.core.values import Tensor
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.detect.yunet import YuNet
 from facefusion.faces.landmark.base import region_of_detection, region_of_mesh
 from facefusion.faces.landmark.mesh import FaceMesh
+from facefusion.inference.providers.cpu import CPU, CpuOptions
+from facefusion.inference.session import LoadRequest, ModelFile, OrtSession
 from facefusion.observability.events import Fanout
 from facefusion.processors.super_resolution import SuperResolution
 from facefusion.vision.picture import BgrPicture
@@ -25,17 +25,6 @@ from scripts.assets.frames import Points
 from scripts.assets.portrait import Image
 
 _REFINEMENTS = 3
-
-
-class _CpuGraph:
-    """A graph on the processor, by itself: two portraits need no pool."""
-
-    def __init__(self, path: Path) -> None:
-        self._session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-        self._outputs = [output.name for output in self._session.get_outputs()]
-
-    def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        return dict(zip(self._outputs, self._session.run(self._outputs, dict(inputs)), strict=True))
 
 
 class Models:
@@ -64,6 +53,8 @@ class Models:
         """Four times the size, 0..255."""
         return SuperResolution(*self._loaded("real_esrgan_x4")).enlarge(picture)
 
-    def _loaded(self, name: str) -> tuple[ModelCard, _CpuGraph]:
+    def _loaded(self, name: str) -> tuple[ModelCard, OrtSession]:
+        """A model on the processor, by itself: two portraits need no pool."""
         card = self._store.catalogue.card(name)
-        return card, _CpuGraph(self._store.ensure(card))
+        file = ModelFile(name, self._store.ensure(card))
+        return card, OrtSession(LoadRequest(file, ((CPU, CpuOptions()),), os.cpu_count() or 1))

@@ -13,10 +13,11 @@ import cv2
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
+from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Frame
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.detect.search import FaceSearch
-from facefusion.faces.detect.yunet import YuNet
+from facefusion.faces.detect.yunet import OUTPUTS, YuNet
 from facefusion.faces.landmark.mesh import FaceMesh
 from facefusion.faces.landmark.points import FIVE
 from facefusion.faces.recognise.sface import SFace
@@ -90,6 +91,10 @@ def blobs(image) -> list[tuple[int, float, float, float, float]]:
 
 class DetectorGraph:
     def __init__(self) -> None:
+        self.signature = GraphSignature(
+            {"input": GraphValue((1, 3, None, None), np.dtype(np.float32))},
+            {name: GraphValue(shape, np.dtype(np.float32)) for name, shape in OUTPUTS.items()},
+        )
         self.runs = 0
         self.blind = False
 

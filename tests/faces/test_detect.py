@@ -7,11 +7,11 @@ import pytest
 
 from facefusion.core.values import Size
 from facefusion.faces.detect.base import Detections
+from facefusion.faces.detect.letterbox import Letterbox
 from facefusion.faces.detect.search import FaceSearch
-from facefusion.faces.detect.yunet import YuNet, decode, to_tensor
-from facefusion.memory.buffers import ThreadBuffers
+from facefusion.faces.detect.yunet import YuNet, decode
 from tests.faces.fakes import ArrayPicture, blank
-from tests.faces.stage import card
+from tests.faces.stage import DetectorGraph, card
 
 
 def empty_outputs(width=64, height=96):
@@ -57,15 +57,40 @@ def test_score_limit_is_inclusive(score, count):
 
 def test_tensor_is_padded_at_the_right_and_bottom():
     image = np.full((33, 64, 3), (1, 2, 3), np.uint8)
-    tensor = to_tensor(image, ThreadBuffers())
+    tensor, ratio = Letterbox((1, 3, None, None), 32).fit(image)
     assert tensor.shape == (1, 3, 64, 64)
     assert tensor.dtype == np.float32
     assert np.array_equal(tensor[0, :, 32, 63], (1, 2, 3))
     assert not tensor[0, :, 33:].any()
+    assert ratio.tolist() == [1, 1]
+
+
+def test_padding_is_black_before_it_is_normalised():
+    letterbox = Letterbox((1, 3, 64, 96), 32, mean=127.5, deviation=128.0)
+    for _ in range(2):  # the buffer of the first is used again
+        tensor = letterbox.fit(np.full((10, 20, 3), 255, np.uint8)).tensor
+        assert tensor.shape == (1, 3, 64, 96)
+        assert np.unique(tensor[0, :, :10, :20]).tolist() == [127.5 / 128]
+        tensor[0, :, :10, :20] = 0
+        assert np.unique(tensor).tolist() == [-127.5 / 128, 0]
+
+
+def test_a_picture_too_large_for_the_graph_is_shrunk_and_finds_led_back():
+    letter = Letterbox((1, 3, 64, 64), 32).fit(np.full((100, 201, 3), 9, np.uint8))
+    # 64 / 201 of 100 rows are 31.8; what is cut off shows in the ratio.
+    assert np.array_equal(letter.tensor[0, 0] > 0, np.arange(64)[:, None] < np.full(64, 31))
+    assert letter.ratio == pytest.approx([201 / 64, 100 / 31])
+    found = letter.restore(
+        Detections(
+            np.array([[63.5, 10, -0.5, 30.5]], np.float32), np.ones(1, np.float32), np.zeros((1, 5, 2), np.float32)
+        )
+    )
+    assert found.boxes[0] == pytest.approx([-0.5, 10.5 * 100 / 31 - 0.5, 200.5, 99.5], abs=1e-4)
+    assert found.points[0, 0] == pytest.approx([0.5 * 201 / 64 - 0.5, 0.5 * 100 / 31 - 0.5])
 
 
 def test_overlapping_candidates_are_one_face():
-    class Graph:
+    class Graph(DetectorGraph):
         def run(self, inputs):
             outputs = empty_outputs(64, 64)
             put(outputs, 8, 9, 0.7, (0.5, 0.5, 1, 1), [0] * 10)

@@ -6,7 +6,6 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 import pytest
 
 from facefusion.catalogue.store import ModelStore
@@ -19,6 +18,8 @@ from facefusion.faces.landmark.points import eye_distance
 from facefusion.faces.recognise.base import similarity
 from facefusion.faces.recognise.sface import SFace
 from facefusion.faces.track import FaceTracker
+from facefusion.inference.providers.cpu import CPU, CpuOptions
+from facefusion.inference.session import LoadRequest, ModelFile, OrtSession
 from facefusion.media.image import read_image
 from facefusion.media.probe import probe
 from facefusion.media.reader import VideoReader
@@ -34,15 +35,13 @@ class Graph:
     """A graph on its own, without the pool."""
 
     def __init__(self, file: Path) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        self._session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-        self._names = [output.name for output in self._session.get_outputs()]
+        self._session = OrtSession(LoadRequest(ModelFile(file.stem, file), ((CPU, CpuOptions()),), threads=1))
+        self.signature = self._session.signature
         self.runs = 0
 
     def run(self, inputs):
         self.runs += 1
-        return dict(zip(self._names, self._session.run(self._names, dict(inputs)), strict=True))
+        return self._session.run(inputs)
 
 
 class Models:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from facefusion.vision.boxes import Boxes
+from facefusion.vision.boxes import Boxes, suppress_overlaps
 
 
 class Detections(NamedTuple):
@@ -23,6 +24,15 @@ class Detections(NamedTuple):
         """Only the faces at ``indices``, in that order."""
         return Detections(self.boxes[indices], self.scores[indices], self.points[indices])
 
+    def apart(self, overlap_limit: float) -> Detections:
+        """Best first, without those that overlap a better one by more than the limit (intersection over union)."""
+        return self.take(suppress_overlaps(self.boxes, self.scores, overlap_limit))
+
+
+def joined(parts: Sequence[Detections]) -> Detections:
+    """The finds of all parts, in their order; there must be one part or more."""
+    return Detections(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
 
 class FaceDetector(Protocol):
     """Finds upright faces in a small picture. Thread-safe."""
@@ -34,3 +44,10 @@ class FaceDetector(Protocol):
             image: height x width x 3, BGR; the network sees it at this size.
             minimum_score: 0..1.
         """
+
+
+class CandidateDetector(FaceDetector, Protocol):
+    """A detector that can be asked for what it found before it settled which finds are one face."""
+
+    def candidates(self, image: npt.NDArray[np.uint8], minimum_score: float) -> Detections:
+        """As :meth:`detect`, in any order and with overlapping finds."""

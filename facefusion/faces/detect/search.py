@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.core.values import Picture, Size
-from facefusion.faces.detect.base import Detections, FaceDetector
+from facefusion.faces.detect.base import Detections, FaceDetector, joined
 
 DEFAULT_LIMIT = Size(640, 640)
 
@@ -49,7 +49,7 @@ class FaceSearch:
         """
         canvas, scale, corner = self._canvas(picture)
         finds = [self._look(canvas, angle) for angle in angles]
-        found = Detections(*(np.concatenate(arrays) for arrays in zip(*finds, strict=True)))
+        found = joined(finds)
         # Edges scale plainly; a pixel's centre lies half a pixel in, on either side of the scaling.
         points = (found.points - corner + 0.5) * scale - 0.5
         boxes = (found.boxes - np.tile(corner, 2) + 0.5) * np.tile(scale, 2) - 0.5

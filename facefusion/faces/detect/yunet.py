@@ -12,44 +12,44 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.graph import GraphRunner
+from facefusion.core.graph import FittedGraph, TypedGraph
 from facefusion.core.values import Tensor
-from facefusion.faces.detect.base import Detections
-from facefusion.memory.buffers import ThreadBuffers
-from facefusion.vision.boxes import suppress_overlaps
+from facefusion.faces.detect.base import Detections, joined
+from facefusion.faces.detect.letterbox import Letterbox
 
 STRIDES = (8, 16, 32)
+WIDTHS = {"cls": 1, "obj": 1, "bbox": 4, "kps": 10}
+"""Numbers that a cell has of each kind of output."""
+OUTPUTS = {f"{kind}_{stride}": (1, None, width) for kind, width in WIDTHS.items() for stride in STRIDES}
+"""Names and shapes of the outputs, in the order in which graphs that name them otherwise give them."""
 OVERLAP_LIMIT = 0.3
 """Two boxes that overlap by more than this (intersection over union) are one face."""
 
 
 class YuNet:
-    """Runs the graph ``input`` (1, 3, H, W) BGR 0..255 -> ``cls_8`` .. ``kps_32``; H and W are multiples of 32."""
+    """Runs the graph ``input`` (1, 3, H, W) BGR 0..255 -> ``cls_8`` .. ``kps_32``; H and W are multiples of 32.
 
-    def __init__(self, card: ModelCard, graph: GraphRunner) -> None:
-        self._graph = graph
-        self._buffers = ThreadBuffers()
+    Raises:
+        ModelError: the graph is another.
+    """
+
+    def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
+        names = tuple(graph.signature.outputs)
+        self._names = names if OUTPUTS.keys() <= set(names) else tuple(OUTPUTS)
+        shapes = [OUTPUTS.get(name) for name in self._names]
+        self._graph = FittedGraph(card.name, graph, {"input": (1, 3, None, None)}, shapes)
+        self._letterbox = Letterbox(self._graph.signature.inputs["input"].shape, STRIDES[-1])
         self._overlap_limit = card.number("overlap_limit", OVERLAP_LIMIT)
 
     def detect(self, image: npt.NDArray[np.uint8], minimum_score: float) -> Detections:
         """See :class:`~facefusion.faces.detect.base.FaceDetector`."""
-        tensor = to_tensor(image, self._buffers)
-        found = decode(self._graph.run({"input": tensor}), tensor.shape[3], minimum_score)
-        return found.take(suppress_overlaps(found.boxes, found.scores, self._overlap_limit))
+        return self.candidates(image, minimum_score).apart(self._overlap_limit)
 
-
-def to_tensor(image: npt.NDArray[np.uint8], buffers: ThreadBuffers) -> Tensor:
-    """The picture at the top left of a black canvas whose sides are the next multiples of the coarsest stride.
-
-    The tensor is one of ``buffers``.
-    """
-    height, width = image.shape[:2]
-    step = STRIDES[-1]
-    tensor = buffers.take((1, 3, -(-height // step) * step, -(-width // step) * step), np.float32)
-    tensor[0, :, height:] = 0
-    tensor[0, :, :height, width:] = 0
-    tensor[0, :, :height, :width] = image.transpose(2, 0, 1)
-    return tensor
+    def candidates(self, image: npt.NDArray[np.uint8], minimum_score: float) -> Detections:
+        """See :class:`~facefusion.faces.detect.base.CandidateDetector`."""
+        letter = self._letterbox.fit(image)
+        outputs = dict(zip(self._names, self._graph.run({"input": letter.tensor}), strict=False))
+        return letter.restore(decode(outputs, letter.tensor.shape[3], minimum_score))
 
 
 def decode(outputs: Mapping[str, Tensor], width: int, minimum_score: float) -> Detections:
@@ -65,7 +65,7 @@ def decode(outputs: Mapping[str, Tensor], width: int, minimum_score: float) -> D
         minimum_score: 0..1.
     """
     parts = [_decode_grid(outputs, stride, width // stride, minimum_score) for stride in STRIDES]
-    return Detections(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    return joined(parts)
 
 
 def _decode_grid(outputs: Mapping[str, Tensor], stride: int, columns: int, minimum_score: float) -> Detections:
