@@ -1,0 +1,1 @@
+"""The families of face enhancing models."""

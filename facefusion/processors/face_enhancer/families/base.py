@@ -1,0 +1,18 @@
+"""What a family of models that enhance faces offers to the processor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+from facefusion.core.values import Face, Mask, Picture, Pixels
+
+Seam: TypeAlias = Callable[[Pixels], Mask]
+"""From the crop of a face as it is to the share of each of its pixels that may change."""
+
+
+class EnhancerFamily(Protocol):
+    """One kind of model. Thread-safe; nothing is kept from frame to frame."""
+
+    def enhance(self, picture: Picture, faces: Sequence[Face]) -> None:
+        """Make each face clearer, in place."""

@@ -1,0 +1,100 @@
+"""Networks that draw a face anew from an aligned crop: GFPGAN, CodeFormer, GPEN, RestoreFormer and their like.
+
+The face is laid onto a template, goes through the network as RGB of -1..1, and comes back at the same size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+
+from facefusion.catalogue.card import ModelCard
+from facefusion.core.errors import ModelError
+from facefusion.core.graph import FittedGraph, SignedGraph
+from facefusion.core.values import Face, Picture, Pixels, Size, Tensor
+from facefusion.faces.landmark.points import aligned_points
+from facefusion.memory.buffers import ThreadBuffers
+from facefusion.processors.face_enhancer.families.base import Seam
+from facefusion.vision.geometry import FACE_TEMPLATES, fit_template
+
+INPUT = "input"
+WEIGHT = "weight"
+PIXELS_AT_ONCE = 4 * 512 * 512
+"""Faces that are looked at together have at most this many pixels: they fill a graphics card, and stay small in RAM."""
+
+
+class Restoration:
+    """Runs the graph ``input`` (n, 3, s, s) RGB -1..1 [, ``weight`` one number] -> first output (n, 3, s, s), the same.
+
+    The card gives the numbers: ``input_size`` (s) and ``template``.
+
+    Args:
+        card: the model.
+        graph: its graph.
+        weight: what a graph with an input of that name is told: 0 clearest .. 1 most faithful.
+        seam: bounds the change of a face.
+        blend: share of the network's face in the result, 0..1.
+
+    Raises:
+        ModelError: the graph does not fit, or the catalogue names no template for it.
+    """
+
+    def __init__(self, card: ModelCard, graph: SignedGraph, weight: float, seam: Seam, blend: float) -> None:
+        self._name = card.name
+        self._side = int(card.number("input_size"))
+        self._template = _template(card)
+        shape = (1, 3, self._side, self._side)
+        weighted = graph.signature.inputs.get(WEIGHT)
+        # One number, which some graphs declare as a scalar and some as a row of one.
+        one = () if weighted is None or weighted.shape == () else (1,)
+        self._graph = FittedGraph(card.name, graph, {INPUT: shape}, [shape], {WEIGHT: one})
+        self._others = {} if weighted is None else {WEIGHT: np.full(one, weight, np.float32)}
+        self._seam = seam
+        self._blend = np.float32(blend)
+        self._at_once = max(1, PIXELS_AT_ONCE // self._side**2)
+        self._buffers = ThreadBuffers()
+
+    def enhance(self, picture: Picture, faces: Sequence[Face]) -> None:
+        """See :class:`~facefusion.processors.face_enhancer.families.base.EnhancerFamily`."""
+        for start in range(0, len(faces), self._at_once):
+            self._enhance_together(picture, faces[start : start + self._at_once])
+
+    def _enhance_together(self, picture: Picture, faces: Sequence[Face]) -> None:
+        """Cut all faces out before the first one is changed, so that it does not matter whether they share a run."""
+        deep = picture.bit_depth > 8
+        maps = [fit_template(aligned_points(face), self._template, self._side) for face in faces]
+        size = Size(self._side, self._side)
+        crops = [picture.warp(frame_to_crop, size, as_float=deep) for frame_to_crop in maps]
+        (restored,) = self._graph.run_rows(INPUT, self._tensor(crops), self._others)
+        for frame_to_crop, crop, planes in zip(maps, crops, restored, strict=True):
+            picture.paste(self._pixels(planes, deep=deep), self._seam(crop) * self._blend, frame_to_crop)
+
+    def _tensor(self, crops: Sequence[Pixels]) -> Tensor:
+        tensor = self._buffers.take((len(crops), 3, self._side, self._side), np.float32)
+        for crop, planes in zip(crops, tensor, strict=True):
+            np.multiply(crop[:, :, ::-1].transpose(2, 0, 1), np.float32(2 / 255), out=planes)
+        tensor -= 1
+        return tensor
+
+    def _pixels(self, planes: Tensor, *, deep: bool) -> Pixels:
+        """From RGB planes of -1..1 to BGR; whole levels unless ``deep``."""
+        if planes.shape != (3, self._side, self._side):
+            found = " x ".join(str(length) for length in planes.shape)
+            raise ModelError(
+                f"{self._name}: the graph gave {found} numbers for a face of 3 x {self._side} x {self._side}",
+                "Its file is another model than the catalogue says: delete it and fetch it with force-download.",
+            )
+        levels = (planes.clip(-1, 1) + 1) * np.float32(255 / 2)
+        pixels = np.ascontiguousarray(levels[::-1].transpose(1, 2, 0))
+        return pixels if deep else cast("Pixels", np.rint(pixels).astype(np.uint8))
+
+
+def _template(card: ModelCard) -> str:
+    name = card.numbers.get("template")
+    if not isinstance(name, str) or name not in FACE_TEMPLATES:
+        raise ModelError(
+            f"Model {card.name}: template is {name!r} in the catalogue", f"Known are {', '.join(FACE_TEMPLATES)}."
+        )
+    return name
