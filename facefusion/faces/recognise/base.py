@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from facefusion.core.values import Embedding, Landmarks5, Picture
+
+
+class IdentityReading(NamedTuple):
+    """What a network said of one face."""
+
+    raw: npt.NDArray[np.float32]
+    """Shape (n,), as the network gave it."""
+    unit: Embedding
+    """The same at length one."""
 
 
 class FaceRecogniser(Protocol):

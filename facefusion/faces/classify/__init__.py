@@ -1,0 +1,1 @@
+"""Telling gender, age and group of a face by its looks."""

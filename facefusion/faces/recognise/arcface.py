@@ -1,0 +1,42 @@
+"""ArcFace: identity in 512 numbers.
+
+J. Deng et al., "ArcFace: Additive Angular Margin Loss for Deep Face Recognition", CVPR 2019. Several swapping networks
+were trained on its embeddings, some on their direction, some on their length too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from facefusion.catalogue.card import ModelCard
+from facefusion.core.graph import FittedGraph, TypedGraph
+from facefusion.core.values import Embedding, Landmarks5, Picture, Size
+from facefusion.faces.recognise.base import IdentityReading, unit
+from facefusion.vision.geometry import fit_template
+
+INPUT_SIDE = 112
+LENGTH = 512
+TEMPLATE = "arcface_112_v2"
+
+
+class ArcFace:
+    """Runs the graph ``input`` (1, 3, 112, 112) RGB -1..1 -> (1, 512).
+
+    Raises:
+        ModelError: the graph is another.
+    """
+
+    def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
+        self._side = int(card.number("input_size", INPUT_SIDE))
+        self._graph = FittedGraph(card.name, graph, {"input": (1, 3, self._side, self._side)}, [(1, LENGTH)])
+
+    def embed(self, picture: Picture, points: Landmarks5) -> Embedding:
+        """See :class:`~facefusion.faces.recognise.base.FaceRecogniser`."""
+        return self.read(picture, points).unit
+
+    def read(self, picture: Picture, points: Landmarks5) -> IdentityReading:
+        """The identity of the face at ``points`` as the network gives it, and at length one."""
+        crop = picture.warp(fit_template(points, TEMPLATE, self._side), Size(self._side, self._side))
+        tensor = np.ascontiguousarray(crop[:, :, ::-1].transpose(2, 0, 1)[None], np.float32) / 127.5 - 1
+        raw = self._graph.run({"input": tensor})[0][0]
+        return IdentityReading(raw, unit(raw))
