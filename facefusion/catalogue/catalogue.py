@@ -24,7 +24,7 @@ class Catalogue:
         preferences: Mapping[str, tuple[str, ...]],
         awaited: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
-        self._cards = {card.name: card for card in cards}
+        self._cards = tuple(cards)
         self._preferences = dict(preferences)
         self._awaited = dict(awaited or {})
 
@@ -45,30 +45,48 @@ class Catalogue:
             table = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise ModelError(f"The model catalogue is no TOML: {error}", "Install the program again.") from error
-        return cls(*entries.read(table))
+        found = entries.read(table)
+        return cls(found.cards, found.preferences, found.awaited)
 
-    def card(self, name: str) -> ModelCard:
-        """The entry of a model.
+    def card(self, name: str, kind: str | None = None) -> ModelCard:
+        """The entry of a model, of one kind where that is given.
+
+        Raises:
+            ModelError: see :meth:`named`; or it is of another kind.
+        """
+        found = self.named(name, kind)
+        card = next((card for card in found if kind in (None, card.kind)), None)
+        if card is None:
+            raise ModelError(
+                f"The model {name!r} is a {found[0].kind}, no {kind}",
+                f"Choose from {', '.join(self.names(str(kind)))}.",
+            )
+        return card
+
+    def named(self, name: str, kind: str | None = None) -> tuple[ModelCard, ...]:
+        """The entries of that name, one for each kind of model; ``kind`` is the one that is wanted.
 
         Raises:
             ModelError: no model has that name, and the message names the nearest ones; or it is one that users know and
                 this version cannot run.
         """
-        if name in self._cards:
-            return self._cards[name]
-        for kind, names in self._awaited.items():
-            if name in names:
-                known = ", ".join(("auto", *(card.name for card in self.cards(kind)))) if self.names(kind) else "none"
-                raise ModelError(
-                    f"The {kind.replace('_', ' ')} {name} cannot be run by this version", f"Those that can: {known}."
-                )
-        near = difflib.get_close_matches(name, self._cards, n=3)
-        remedy = f"Did you mean {' or '.join(near)}?" if near else f"Known models: {', '.join(sorted(self._cards))}."
+        waits_for = [one for one, names in self._awaited.items() if name in names and kind in (None, one)]
+        found = tuple(card for card in self._cards if card.name == name)
+        if found and kind not in waits_for:
+            return found
+        for one in waits_for:
+            known = ", ".join(("auto", *self.names(one))) if self.names(one) else "none"
+            raise ModelError(
+                f"The {one.replace('_', ' ')} {name} cannot be run by this version", f"Those that can: {known}."
+            )
+        names = dict.fromkeys(card.name for card in self._cards)
+        near = difflib.get_close_matches(name, names, n=3)
+        remedy = f"Did you mean {' or '.join(near)}?" if near else f"Known models: {', '.join(sorted(names))}."
         raise ModelError(f"There is no model named {name!r}", remedy)
 
     def cards(self, kind: str | None = None) -> tuple[ModelCard, ...]:
         """All entries, or those of one kind, in the order of the catalogue."""
-        return tuple(card for card in self._cards.values() if kind in (None, card.kind))
+        return tuple(card for card in self._cards if kind in (None, card.kind))
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Names of all models of a kind, in the order of the catalogue."""
@@ -84,13 +102,14 @@ class Catalogue:
 
     def companions(self, cards: Iterable[ModelCard]) -> tuple[ModelCard, ...]:
         """The models that the given ones run beside their own, and those that these run, each once."""
+        by_name = {card.name: card for card in self._cards}
         found: dict[str, ModelCard] = {}
         left = [name for card in cards for name in card.companions]
         while left:
             name = left.pop(0)
             if name not in found:
-                found[name] = self._cards[name]
-                left += self._cards[name].companions
+                found[name] = by_name[name]
+                left += found[name].companions
         return tuple(found.values())
 
     def embedded(self) -> tuple[ModelCard, ...]:
@@ -98,14 +117,14 @@ class Catalogue:
         return tuple(card for card in self.cards() if card.embedded)
 
     def preferred(self, kind: str) -> tuple[ModelCard, ...]:
-        """What ``auto`` stands for: the models of a kind to look for, best first.
+        """What ``auto`` stands for: the models of a kind to look for, best first; at least one.
 
         Raises:
             ModelError: the catalogue has no preference for this kind.
         """
-        if kind not in self._preferences:
+        if not self._preferences.get(kind):
             raise ModelError(f"The catalogue says no preferred model for {kind}", "Name a model.")
-        return tuple(self._cards[name] for name in self._preferences[kind])
+        return tuple(self.card(name, kind) for name in self._preferences[kind])
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
@@ -23,8 +23,20 @@ Names: TypeAlias = Mapping[str, tuple[str, ...]]
 """Names of models, by their kind."""
 
 
-def read(table: Mapping[str, Any]) -> tuple[tuple[ModelCard, ...], Names, Names]:
-    """All cards, for each kind the preferred models by name, and the names of those that no code runs yet.
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """What a catalogue says."""
+
+    cards: tuple[ModelCard, ...]
+    """Of the models that can be run."""
+    preferences: Names
+    """For each kind the preferred models that can be run, best first."""
+    awaited: Names
+    """Models that no code runs yet; some have an entry already."""
+
+
+def read(table: Mapping[str, Any]) -> Entries:
+    """Take a whole catalogue apart.
 
     Raises:
         ModelError: see :meth:`facefusion.catalogue.catalogue.Catalogue.parse`.
@@ -32,25 +44,40 @@ def read(table: Mapping[str, Any]) -> tuple[tuple[ModelCard, ...], Names, Names]
     top = _Fields("the catalogue", table)
     wheels = _named(top.tables("wheel"), _wheel)
     files = _named(top.tables("file"), lambda fields: _file(fields, wheels))
-    cards = _named(top.tables("model"), lambda fields: _card(fields, files))
-    _check_files(cards.values())
-    for card in cards.values():
-        for name in card.companions:
-            _found(cards, name, f"model {card.name!r}")
-    embedded = {card.name for card in cards.values() if card.embedded}
-    for card in cards.values():
-        if not embedded.issuperset(card.companions):
-            cards[card.name] = replace(card, embedded=False)
+    everything = _cards(top.tables("model"), files)
+    awaited = {kind: tuple(names) for kind, names in top.take("awaited", dict, {}).items()}
+    ready = [card for card in everything if card.name not in awaited.get(card.kind, ())]
+    names = {card.name for card in ready}
+    for card in ready:
+        for name in (name for name in card.companions if name not in names):
+            raise ModelError(f"The model catalogue is wrong: model {card.name!r} runs {name!r}, which is awaited")
     preferences = {
-        kind: tuple(_found(cards, name, f"preferences of {kind}").name for name in names)
+        kind: tuple(name for name in names if _preferred(everything, kind, name) in ready)
         for kind, names in top.take("preferences", dict).items()
     }
-    awaited = {kind: tuple(names) for kind, names in top.take("awaited", dict, {}).items()}
-    for name in (name for names in awaited.values() for name in names):
-        if name in cards:
-            top.fail(f"awaits {name!r}, which is there")
     top.finish()
-    return tuple(cards.values()), MappingProxyType(preferences), MappingProxyType(awaited)
+    return Entries(tuple(ready), MappingProxyType(preferences), MappingProxyType(awaited))
+
+
+def _cards(tables: list[_Fields], files: Mapping[str, GraphFile]) -> list[ModelCard]:
+    """All models. Two without a file may have the same name where they are of different kinds."""
+    cards = [_card(fields, files) for fields in tables]
+    for fields, card in zip(tables, cards, strict=True):
+        fields.finish()
+        twins = [one for one in cards if one.name == card.name and one is not card]
+        if any(one.kind == card.kind or one.graph or card.graph for one in twins):
+            fields.fail("is there twice")
+    _check_files(cards)
+    by_name = {card.name: card for card in cards}
+    for card in cards:
+        for name in card.companions:
+            _found(by_name, name, f"model {card.name!r}")
+    embedded = {card.name for card in cards if card.embedded}
+    return [card if embedded.issuperset(card.companions) else replace(card, embedded=False) for card in cards]
+
+
+def _preferred(cards: Iterable[ModelCard], kind: str, name: str) -> ModelCard:
+    return _found({card.name: card for card in cards if card.kind == kind}, name, f"preferences of {kind}")
 
 
 def _check_files(cards: Iterable[ModelCard]) -> None:
@@ -139,7 +166,7 @@ def _card(fields: _Fields, files: Mapping[str, GraphFile]) -> ModelCard:
         licence=fields.take("licence", str),
         vendor=fields.take("vendor", str),
         year=fields.take("year", int),
-        origin=fields.take("origin", str),
+        origin=fields.take("origin", str, *_published_origin(graph)),
         file=graph.name if graph else None,
         embedded=graph is None or (graph.publication is None and all(part.wheel for part in graph.parts)),
         numbers=fields.numbers(),
@@ -162,6 +189,10 @@ def _stand_in(fields: _Fields) -> GraphFile:
     graph = _published(fields.take("file", str), fields.take("release", str))
     fields.finish()
     return graph
+
+
+def _published_origin(graph: GraphFile | None) -> tuple[str, ...]:
+    return () if graph is None or graph.publication is None else (f"FaceFusion, {graph.publication.base}",)
 
 
 def _published(file: str, release: str) -> GraphFile:

@@ -240,8 +240,16 @@ class Fetcher:
 
 
 def leftovers(folder: Path) -> list[Path]:
-    """What fetching that was killed left in a folder. Unfinished downloads are none: the next call continues them."""
-    return [path for path in sorted(folder.glob(f"{_SCRATCH}*")) if path.is_dir()]
+    """What fetching that was killed left in a folder. Unfinished downloads are none: the next call continues them.
+
+    Raises:
+        OSError: the folder is there and cannot be read.
+    """
+    try:
+        paths = sorted(folder.iterdir())
+    except FileNotFoundError:
+        return []
+    return [path for path in paths if path.name.startswith(_SCRATCH) and path.is_dir()]
 
 
 def remove_leftovers(folder: Path, max_age: float) -> list[Removed]:
@@ -252,7 +260,7 @@ def remove_leftovers(folder: Path, max_age: float) -> list[Removed]:
         max_age: seconds without a change after which it may go.
 
     Raises:
-        OSError: it cannot be removed.
+        OSError: the folder cannot be read, or what is left not removed.
     """
     if not leftovers(folder):
         return []

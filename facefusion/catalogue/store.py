@@ -11,8 +11,12 @@ from facefusion.catalogue.card import GraphFile, ModelCard
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.fetch import Fetcher
 from facefusion.catalogue.names import AUTO
+from facefusion.core.access import looking
 from facefusion.core.errors import ModelError
+from facefusion.core.wording import shown
 from facefusion.observability.events import EventSink, Notice
+
+REMEDY = "Change the permissions of its folder, or name another one with --models-path."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,16 @@ class ModelStore:
         """The verified file of a model; none where it is not there, or the model is code only.
 
         A file that cannot be verified is named once in a notice and left alone.
+
+        Raises:
+            ModelError: the system does not let us look for the file, or read it.
         """
         for graph in card.graphs:
             for folder in self._folders:
                 path = folder / graph.name
-                if path.is_file() and self._is_trusted(path, graph):
-                    return path
+                with looking(ModelError, f"the model {shown(str(path))}", REMEDY):
+                    if path.is_file() and self._is_trusted(path, graph):
+                        return path
         return None
 
     def ensure(self, card: ModelCard) -> Path:
@@ -95,7 +103,7 @@ class ModelStore:
             ModelError: no such model, or one of another kind; or ``auto`` finds nothing.
         """
         if choice != AUTO:
-            return Choice(self._named(kind, choice), "")
+            return Choice(self.catalogue.card(choice, kind), "")
         preferred = self.catalogue.preferred(kind)
         ready = next((card for card in preferred if self.is_at_hand(card)), None)
         chosen = ready or next((card for card in preferred if card.embedded), None)
@@ -104,15 +112,6 @@ class ModelStore:
             raise ModelError(f"None of the models for {kind} is at hand: {names}", "Name one, and it is fetched.")
         return Choice(chosen, self._sentence(kind, chosen, preferred[0]))
 
-    def _named(self, kind: str, name: str) -> ModelCard:
-        card = self.catalogue.card(name)
-        if card.kind != kind:
-            raise ModelError(
-                f"The model {name!r} is a {card.kind}, no {kind}",
-                f"Choose from {', '.join(self.catalogue.names(kind))}.",
-            )
-        return card
-
     def _sentence(self, kind: str, chosen: ModelCard, best: ModelCard) -> str:
         words = kind.replace("_", " ")
         if chosen is best:
@@ -120,7 +119,7 @@ class ModelStore:
         option = f"--{kind.replace('_', '-')}-model"
         return (
             f"Model for the {words}: {chosen.name}. {best.name} is not on this machine; `{option} {best.name}` fetches "
-            f"it, or put {best.file} into {self._folders[0]}."
+            f"it, or put {_brought(best)} into {self._folders[0]}."
         )
 
     def _is_trusted(self, path: Path, graph: GraphFile) -> bool:
@@ -129,3 +128,10 @@ class ModelStore:
             self._distrusted.add(path)
             self._events.emit(Notice(f"{path} is not used: {fault}.", warning=True))
         return not fault
+
+
+def _brought(card: ModelCard) -> str:
+    """What a user has to bring of a model."""
+    if card.graph is None or card.graph.publication is None:
+        return str(card.file)
+    return f"{card.file} and {verify.checksum_path(Path(card.graph.name))}"

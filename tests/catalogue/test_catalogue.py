@@ -199,10 +199,34 @@ def test_a_model_that_users_know_and_no_code_runs_is_refused_by_name(name, messa
     assert str(refused.value) == message
 
 
-def test_a_model_is_either_there_or_awaited():
-    text = GOOD.replace("[[wheel]]", '[awaited]\nface_swapper = ["toy"]\n[[wheel]]', 1)
-    with pytest.raises(ModelError, match="the catalogue awaits 'toy', which is there"):
+def test_a_model_that_is_awaited_may_have_its_entry_and_is_refused_all_the_same():
+    text = GOOD.replace("[[wheel]]", '[awaited]\nface_swapper = ["toy", "boy"]\n[[wheel]]', 1)
+    catalogue = Catalogue.parse(text)
+    assert catalogue.cards() == ()
+    assert catalogue.choices("face_swapper") == ("toy", "boy")
+    with pytest.raises(ModelError, match=r"^The face swapper toy cannot be run by this version\."):
+        catalogue.card("toy")
+    with pytest.raises(ModelError, match="The catalogue says no preferred model for face_swapper"):
+        catalogue.preferred("face_swapper")
+
+
+def test_no_model_runs_one_that_is_awaited():
+    text = GOOD + COMPANIONS.format(name="first", companions='["toy"]')
+    text = text.replace("[[wheel]]", '[awaited]\nface_swapper = ["toy"]\n[[wheel]]', 1)
+    with pytest.raises(ModelError, match="model 'first' runs 'toy', which is awaited"):
         Catalogue.parse(text)
+
+
+def test_models_of_code_may_share_a_name_where_their_kinds_differ():
+    many = COMPANIONS.format(name="many", companions='["toy"]')
+    text = GOOD + many + many.replace("face_swapper", "face_enhancer")
+    catalogue = Catalogue.parse(text)
+    assert [card.kind for card in catalogue.named("many")] == ["face_swapper", "face_enhancer"]
+    assert catalogue.card("many", "face_enhancer").kind == "face_enhancer"
+    with pytest.raises(ModelError, match="model 'many' is there twice"):
+        Catalogue.parse(text + many)
+    with pytest.raises(ModelError, match="model 'toy' is there twice"):
+        Catalogue.parse(GOOD + COMPANIONS.format(name="toy", companions="[]").replace("face_swapper", "face_enhancer"))
 
 
 def test_models_that_work_in_tiles_say_what_a_worker_takes():
