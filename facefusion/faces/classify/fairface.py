@@ -23,7 +23,7 @@ RACES = ("white", "black", "latino", "asian", "asian", "indian", "arabic")
 """By class: white, Black, Latino_Hispanic, East Asian, Southeast Asian, Indian and Middle Eastern of the paper."""
 GENDERS = ("male", "female")
 AGES = ((0, 3), (3, 10), (10, 20), (20, 30), (30, 40), (40, 50), (50, 60), (60, 70), (70, 101))
-"""By class; first year and the one behind the last. The last class is open; no greater age than 100 can be asked for."""
+"""By class; first year and the one behind the last. The last class is open; nobody can ask for an age above 100."""
 
 
 class FairFace:
