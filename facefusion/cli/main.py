@@ -44,14 +44,7 @@ def main(words: Sequence[str] | None = None, application: Application | None = N
     words = sys.argv[1:] if words is None else words
     set_up_early(words, os.environ, terminal)
     try:
-        command, rest = split_command(words, __version__)
-        application = application or load_application()
-        schema = program_schema(application)
-        invocation = parse_command(command, rest, schema)
-        return work_listening(lambda: _execute(invocation, schema, application, terminal, output, stop), stop, terminal)
-    except HelpRequested as request:
-        output.write(request.text)
-        return 0
+        return _answer(words, application, terminal, output, stop)
     except (Exception, Stopped, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost loop
         return conclude(error, terminal, stop)
 
@@ -68,6 +61,25 @@ def _check_working_folder() -> None:
         Path.cwd()
     except OSError as error:
         raise SetupError(f"the working folder: {error.strerror}", "Change into a folder that is there.") from error
+
+
+def _answer(
+    words: Sequence[str], application: Application | None, terminal: Terminal, output: Output, stop: StopToken
+) -> int:
+    """Do what the words ask for, or show the help that they ask for."""
+    try:
+        command, rest = split_command(words, __version__)
+        application = application or load_application()
+        schema = program_schema(application)
+        invocation = parse_command(command, rest, schema)
+    except HelpRequested as request:
+        text = request.text
+    else:
+        program = application
+        return work_listening(lambda: _execute(invocation, schema, program, terminal, output, stop), stop, terminal)
+    # Not while the request is handled: what fails here has nothing to do with it.
+    output.write(text)
+    return 0
 
 
 def _execute(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -27,7 +28,9 @@ def findings(examination: Examination) -> Iterator[Finding]:
     paths = examination.snapshot.get(PathsSettings)
     yield from temporary_findings(paths.temp_path)
     if paths.output_path is not None:
-        folder = paths.output_path if paths.output_path.is_dir() else paths.output_path.absolute().parent
+        # Path.is_dir, like Path.exists below, raises where the system does not let us look.
+        is_folder = os.path.isdir(paths.output_path)  # noqa: PTH112
+        folder = paths.output_path if is_folder else paths.output_path.absolute().parent
         yield from folder_findings("results", folder, "Choose another --output-path.", must_exist=True)
     models = model_folders(paths.models_path)[0]
     yield from folder_findings("models", models, "Choose another with --models-path.", level=Level.WARNING)
@@ -72,7 +75,7 @@ def folder_findings(
 def nearest_folder(path: Path) -> Path:
     """The folder itself, or the nearest one above it that is there."""
     path = path.absolute()
-    return next(folder for folder in (path, *path.parents) if folder.exists() or folder.is_symlink())
+    return next(folder for folder in (path, *path.parents) if os.path.lexists(folder))
 
 
 def try_writing(folder: Path, remedy: str) -> None:

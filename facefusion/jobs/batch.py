@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,8 +14,10 @@ from pathlib import Path
 
 from facefusion.config.request import check_output_kind, placed_output
 from facefusion.config.settings import PatternsSettings
+from facefusion.core.access import looking
 from facefusion.core.errors import InputError, MediaError, UsageError
 from facefusion.core.formats import MediaKind, can_hold, is_moving_image, kind_of
+from facefusion.core.wording import shown
 from facefusion.jobs.output_template import OutputTemplate
 from facefusion.jobs.patterns import Found, find_files
 from facefusion.media.probe import probe
@@ -89,15 +92,19 @@ def _required(patterns: PatternsSettings) -> tuple[str, str]:
 
 
 def _found(role: str, pattern: str) -> Found:
-    found = find_files(pattern, KINDS[role])
+    flag = f"--{role}-pattern"
+    check_path = f"Check the path given with {flag}."
+    with looking(InputError, f"{role} {shown(pattern)}", check_path):
+        found = find_files(pattern, KINDS[role])
     if found.files:
         return found
-    flag = f"--{role}-pattern"
-    if not found.others and not glob.has_magic(pattern) and not Path(pattern).is_dir():
-        raise InputError(f"{role} {pattern}: there is no such file or folder", f"Check the path given with {flag}.")
+    if not found.others and not glob.has_magic(pattern) and not os.path.isdir(pattern):  # noqa: PTH112 - looked at above
+        raise InputError(f"{role} {shown(pattern)}: there is no such file or folder", check_path)
     others = f", only {_listed(found.others)}" if found.others else ""
     hint = " A [ that is no wildcard is written [[]." if "[" in pattern and not found.others else ""
-    raise InputError(f"the {role} pattern {pattern} matches no {_nouns(role)} file{others}", f"Check {flag}.{hint}")
+    raise InputError(
+        f"the {role} pattern {shown(pattern)} matches no {_nouns(role)} file{others}", f"Check {flag}.{hint}"
+    )
 
 
 def _nouns(role: str) -> str:
@@ -122,10 +129,12 @@ def _kind(target: Path, output: Path) -> MediaKind:
 
 def _check_inputs_stay(steps: Iterable[BatchStep]) -> None:
     """Raise where a result would overwrite what a step reads."""
-    read = {_identity(step.target): f"target {step.target}" for step in steps}
-    read |= {_identity(step.source): f"source {step.source}" for step in steps if step.source is not None}
+    named = [(step.target, f"target {step.target}") for step in steps]
+    named += [(step.source, f"source {step.source}") for step in steps if step.source is not None]
+    read = {_identity(path): name for path, name in named}
     for step in steps:
-        name = read.get(_identity(step.output)) if step.output.exists() else None
+        identity = _identity(step.output)
+        name = None if identity is None else read.get(identity)
         if name is not None:
             remedy = f"It would be overwritten; choose another {OUTPUT_FLAG}."
             raise UsageError(f"output {step.output} is the {name} itself", remedy)
@@ -143,8 +152,12 @@ def _check_told_apart(steps: Iterable[BatchStep]) -> None:
             )
 
 
-def _identity(path: Path) -> tuple[int, int]:
-    status = path.stat()
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What is the same for all names of a file; none where it is not there, or cannot be looked at."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
     return status.st_dev, status.st_ino
 
 

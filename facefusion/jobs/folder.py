@@ -115,7 +115,7 @@ class JobFolder:
             JobError: another file is there.
         """
         path = self.path(Place(job.id, status))
-        if path.exists():
+        if _is_file(path):
             raise JobError(
                 f"the job {job.name} cannot be {status.value}: {path} is there already", "Remove one of them."
             )
@@ -140,9 +140,9 @@ def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
     except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
-            raise
-        return False
+        if error.errno == errno.ENAMETOOLONG:
+            return False
+        raise JobError(f"the jobs folder {path.parent} cannot be read: {error.strerror}", REMEDY) from error
 
 
 def _signature(path: Path) -> tuple[int, ...]:

@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from facefusion.core.access import looking
 from facefusion.core.errors import JobBusyError, JobError
+from facefusion.core.wording import shown
 from facefusion.jobs import editing
-from facefusion.jobs.folder import LOCKS_FOLDER, JobFolder, Place, refusals
+from facefusion.jobs.folder import LOCKS_FOLDER, REMEDY, JobFolder, Place, refusals
 from facefusion.jobs.ids import check_id, new_stem, timed_ids
 from facefusion.jobs.locks import JobLocks
 from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus
@@ -300,9 +302,11 @@ class JobStore:
 
         Raises:
             UsageError: no job can have that id.
-            JobError: there is no jobs folder.
+            JobError: there is no jobs folder, or the system does not let us look.
         """
-        if not self._root.is_dir():
+        with looking(JobError, f"the jobs folder {shown(str(self._root))}", REMEDY):
+            is_there = self._root.is_dir()
+        if not is_there:
             check_id(job_id)
             raise _unknown(job_id)
         with self._alone():

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 
 from facefusion.core.errors import OutputError
-from facefusion.core.storage import Removed, check_writable, flush, flush_folder, refusal, remove
+from facefusion.core.storage import check_writable, flush, flush_folder, refusal, remove
 
 PART = re.compile(r"\.facefusion-(?P<host>[0-9a-f]{8})-(?P<pid>[0-9]+)-(?P<run>[0-9a-f]{8})-[0-9]+\.part")
 """Name of an unfinished file. It says who writes it: what a killed run left can be told from work going on."""
@@ -71,15 +71,22 @@ def move_into_place(part: Path, path: Path, remedy: str = OTHER_OUTPUT) -> None:
     flush_folder(final.parent)
 
 
-def remove_abandoned(folder: Path) -> list[Removed]:
-    """Remove the unfinished files that killed runs left in a folder; those of runs going on stay."""
-    removed = []
-    for path in folder.glob(".facefusion-*.part"):
-        # Another process may be at it too; Windows refuses as long as the file is open.
-        with contextlib.suppress(OSError):
-            if _is_abandoned(path):
-                removed.append(remove(path))
-    return removed
+def remove_abandoned(folder: Path) -> None:
+    """Remove the unfinished files that killed runs left in a folder, as far as they can be."""
+    with contextlib.suppress(OSError):  # a folder may be written to and not read
+        for path in abandoned(folder):
+            # Another process may be at it too; Windows refuses as long as the file is open.
+            with contextlib.suppress(OSError):
+                remove(path)
+
+
+def abandoned(folder: Path) -> list[Path]:
+    """The unfinished files that killed runs left in a folder; those of runs going on are none.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    return [path for path in sorted(folder.iterdir()) if _is_abandoned(path)]
 
 
 def _final(path: Path, remedy: str) -> Path:
@@ -97,9 +104,17 @@ def _is_abandoned(path: Path) -> bool:
     if name is None:
         return False
     if name["host"] != _host():
-        return time.time() - path.stat().st_mtime > FOREIGN_AGE
+        return _age(path) > FOREIGN_AGE
     pid = int(name["pid"])
     return name["run"] != _RUN if pid == os.getpid() else not psutil.pid_exists(pid)
+
+
+def _age(path: Path) -> float:
+    """Seconds without a change; none where its run removes it at this moment."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _host() -> str:

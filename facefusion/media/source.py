@@ -12,7 +12,9 @@ from av.container import InputContainer
 from av.stream import Disposition
 from av.video.stream import VideoStream
 
+from facefusion.core.access import looking
 from facefusion.core.errors import MediaError
+from facefusion.core.wording import shown
 
 
 def check_file(path: Path) -> None:
@@ -21,15 +23,17 @@ def check_file(path: Path) -> None:
     Raises:
         MediaError: it does not.
     """
-    if path.is_dir():
-        raise MediaError(f"{path} is a folder, not an image or video", "Name a file inside it.")
-    if not path.exists():
-        raise MediaError(f"{path} does not exist", "Check the path.")
-    if not path.is_file():
-        raise MediaError(f"{path} is a pipe or a device", "Name a file on a disk.")
-    if not os.access(path, os.R_OK):
-        raise MediaError(f"{path} cannot be read: permission denied", "Change its permissions or use a copy.")
-    if path.stat().st_size == 0:
+    with looking(MediaError, shown(str(path)), "Check the path, and the permissions of its folder."):
+        if path.is_dir():
+            raise MediaError(f"{path} is a folder, not an image or video", "Name a file inside it.")
+        if not path.exists():
+            raise MediaError(f"{path} does not exist", "Check the path.")
+        if not path.is_file():
+            raise MediaError(f"{path} is a pipe or a device", "Name a file on a disk.")
+        if not os.access(path, os.R_OK):
+            raise MediaError(f"{path} cannot be read: permission denied", "Change its permissions or use a copy.")
+        size = path.stat().st_size
+    if size == 0:
         raise MediaError(f"{path} is empty", "Get the file again; its download or copy did not finish.")
 
 

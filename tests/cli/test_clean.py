@@ -71,10 +71,7 @@ def test_each_place_is_cleaned(tmp_path):
     with WorkFolder.open(tmp_path / "temp" / "facefusion", "0" * 16, {}, resume=True) as work:
         work.record(0, None, {})
     age(work.path, 3)
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    part = tmp_path / f".facefusion-{output._host()}-{ended.pid}-{'0' * 8}-0.part"
-    part.write_bytes(b"123")
+    part = part_of_a_killed_run(tmp_path)
     models = tmp_path / "models"
     old, young = models / ".fetch-old", models / ".fetch-young"
     for scratch, hours in ((old, 3), (young, 1)):
@@ -88,6 +85,43 @@ def test_each_place_is_cleaned(tmp_path):
     [folder] = clean(settings(**values, resumable=True)).removed
     assert folder.path == work.path
     assert not (tmp_path / "temp" / "facefusion").exists()
+
+
+def part_of_a_killed_run(folder):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    part = folder / f".facefusion-{output._host()}-{ended.pid}-{'0' * 8}-0.part"
+    part.write_bytes(b"123")
+    return part
+
+
+def test_a_folder_of_results_that_is_not_there_holds_nothing(tmp_path):
+    values = {"temp_path": tmp_path, "models_path": tmp_path, "output_path": tmp_path / "none" / "a.mp4"}
+    assert clean(settings(**values)).removed == ()
+
+
+@pytest.mark.parametrize("name", ["output_path", "models_path", "temp_path"])
+def test_a_folder_that_cannot_be_read_is_not_passed_over(tmp_path, name):
+    (tmp_path / "file").write_bytes(b"")
+    values = {"temp_path": tmp_path, "models_path": tmp_path, name: tmp_path / "file" / "a.mp4"}
+    with pytest.raises(OutputError, match=r"file.* cannot be"):
+        clean(settings(**values))
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="needs permissions that hold")
+@pytest.mark.parametrize("mode", [0o000, 0o300, 0o500])
+def test_what_may_not_be_read_or_removed_is_named(tmp_path, mode):
+    results = tmp_path / "results"
+    results.mkdir()
+    part = part_of_a_killed_run(results)
+    results.chmod(mode)
+    values = {"temp_path": tmp_path, "models_path": tmp_path, "output_path": results}
+    try:
+        with pytest.raises(OutputError, match=r"results.* cannot be read or removed \(Permission denied\)"):
+            clean(settings(**values))
+    finally:
+        results.chmod(0o700)
+    assert part.exists()
 
 
 def test_models_are_left_alone_while_somebody_fetches(tmp_path):

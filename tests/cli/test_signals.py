@@ -23,12 +23,12 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSI
 
 ROOT = Path(__file__).parents[2]
 WHILE_LOADING = """
-import runpy, signal, sys
+import os, runpy, signal, sys
 
 class Loading:
     def find_spec(self, name, path=None, target=None):
         if name == "facefusion.cli.main":
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(int(os.environ["NUMBER"]))
 
 sys.meta_path.insert(0, Loading())
 sys.argv = ["facefusion.py", "--version"]
@@ -83,9 +83,18 @@ def interrupt(tmp_path):
     return run
 
 
-def test_an_interrupt_while_the_program_is_loaded_ends_it_without_a_word():
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_the_program_is_loaded_ends_it_without_a_word_as_stopped(monkeypatch, number):
+    monkeypatch.setenv("NUMBER", str(int(number)))
     done = python(WHILE_LOADING)
-    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (Stopped.exit_code, "", "")
+
+
+def test_a_run_that_is_to_outlive_its_terminal_is_loaded_all_the_same(monkeypatch):
+    monkeypatch.setenv("NUMBER", str(int(signal.SIGHUP)))
+    done = python(f"import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n{WHILE_LOADING}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("FaceFusion ")
 
 
 @pytest.mark.parametrize(

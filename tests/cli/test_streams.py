@@ -60,6 +60,18 @@ def test_a_result_that_cannot_be_said_is_a_failure_in_one_line(call):
     )
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("words", [("--version",), ("--help",), ("run", "--help"), ("completion", "bash")])
+def test_nor_is_a_help_that_cannot_be_shown_more_than_a_line(words):
+    with Path("/dev/full").open("wb") as full:
+        call = [sys.executable, "facefusion.py", *words]
+        done = subprocess.run(call, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (
+        1,
+        b"error: the output stream cannot be written to (No space left on device). Send it to another file.\n",
+    )
+
+
 @pytest.mark.skipif(sys.platform == "darwin", reason="file names there are Unicode")
 @pytest.mark.parametrize("encoding", ["utf-8:strict", "ascii:strict"])
 @pytest.mark.parametrize("name", [b"r\xff.mp4", "ö日.mp4".encode()])

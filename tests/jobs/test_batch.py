@@ -134,6 +134,23 @@ def test_what_is_passed_over_is_cut_in_a_long_list():
             1,
         ),
         (
+            {"source": "x" * 5000},
+            f"source {'x' * 200}... (5000 characters): File name too long. Check the path given with --source-pattern.",
+            1,
+        ),
+        (
+            {"target": "*" + "x" * 5000},
+            f"the target pattern *{'x' * 199}... (5001 characters) matches no image or video file. "
+            "Check --target-pattern.",
+            1,
+        ),
+        (
+            {"output": "out/" + "x" * 300 + ".mp4"},
+            f"output out/{'x' * 196}... (308 characters): File name too long. "
+            "Check the path given with --output-pattern.",
+            1,
+        ),
+        (
             {"source": "clips/notes.txt"},
             "the source pattern clips/notes.txt matches no image or audio file, only clips/notes.txt. "
             "Check --source-pattern.",

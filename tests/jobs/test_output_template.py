@@ -57,12 +57,29 @@ def test_placeholders_are_filled_in(text, path):
             "{index:{target_name}}",
             "the format of {index:{target_name}} does not fit. {index} is a number, such as {index:04d}.",
         ),
+        *(
+            (text, f"{text} would be too long for a name. It may have 255 characters at most.")
+            for text in ("{index:999999d}", "{index:0256}", "{target_name:>99999999999}", "{target_name:.999}")
+        ),
     ],
 )
 def test_what_is_wrong_is_named(text, message):
     with pytest.raises(OptionError) as caught:
         OutputTemplate(text)
     assert str(caught.value) == f"--output-pattern {text}: {message}"
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 10**5 + "{", "{" + "x" * 10**5 + "}", "{index:" + "9" * 10**5 + "}", "{index:" * 3000 + "}" * 3000]
+)
+def test_what_is_wrong_is_named_in_few_words(text):
+    with pytest.raises(OptionError) as caught:
+        OutputTemplate(text)
+    assert len(str(caught.value)) < 800
+
+
+def test_names_as_long_as_names_may_be_are_made():
+    assert OutputTemplate("{index:0255d}").path(7, SOURCE, TARGET) == Path("7".zfill(255))
 
 
 def test_without_sources_there_is_no_source_name():

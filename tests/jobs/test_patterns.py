@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,9 @@ def names(pattern, *kinds):
         ("**/**/e.mp4", ["deep/er/e.mp4"]),
         ("none*", []),
         ("none", []),
-        ("x" * 5000, []),
+        ("none/a.jpg", []),
+        ("a.jpg/*", []),
+        ("*" + "x" * 5000, []),
     ],
 )
 def test_wildcards(folder, pattern, files):
@@ -81,6 +84,35 @@ def test_wildcards(folder, pattern, files):
 )
 def test_what_is_there_under_the_name_of_the_pattern_is_meant(folder, pattern, files):
     assert names(pattern) == files
+
+
+@pytest.mark.parametrize("pattern", ["x" * 300, "deep/" + "x" * 300, "x/" * 3000])
+def test_a_name_that_the_system_does_not_look_for_is_no_pattern_without_files(folder, pattern):
+    with pytest.raises(OSError, match="File name too long"):
+        find_files(pattern, (IMAGE,))
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="needs permissions that hold")
+@pytest.mark.parametrize(
+    ("mode", "pattern"),
+    [(0o000, "deep/d.jpg"), (0o000, "deep/*.jpg"), (0o000, "deep"), (0o100, "deep/*.jpg"), (0o100, "deep")],
+)
+def test_a_folder_that_may_not_be_read_is_no_empty_one(folder, mode, pattern):
+    Path("deep").chmod(mode)
+    try:
+        with pytest.raises(PermissionError):
+            find_files(pattern, (IMAGE,))
+    finally:
+        Path("deep").chmod(0o700)
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="needs permissions that hold")
+def test_a_file_that_may_not_be_looked_at_is_for_its_step_to_say(folder):
+    Path("deep").chmod(0o400)
+    try:
+        assert "deep/d.jpg" in names("**/*.jpg")
+    finally:
+        Path("deep").chmod(0o700)
 
 
 def test_what_is_of_another_kind_is_told_apart(folder):

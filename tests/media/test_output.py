@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from facefusion.core.errors import OutputError, ResourceError
-from facefusion.core.storage import Removed
 from facefusion.media import output
 from facefusion.media.output import FOREIGN_AGE, move_into_place, part_path
 
@@ -56,9 +55,11 @@ def test_what_a_killed_run_left_goes(tmp_path, dead):
     assert [path.name for path in tmp_path.iterdir()] == [".facefusion-notes.part"]
 
 
-def test_what_was_removed_is_told(tmp_path, dead):
+def test_what_was_left_is_told_and_that_a_folder_cannot_be_read(tmp_path, dead):
     (tmp_path / left_by(dead)).write_bytes(b"12345")
-    assert output.remove_abandoned(tmp_path) == [Removed(tmp_path / left_by(dead), 5)]
+    assert output.abandoned(tmp_path) == [tmp_path / left_by(dead)]
+    with pytest.raises(NotADirectoryError):
+        output.abandoned(tmp_path / left_by(dead))
 
 
 def test_a_full_disk_is_named_and_what_was_there_stays(tmp_path, monkeypatch):

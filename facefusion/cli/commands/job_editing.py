@@ -11,7 +11,9 @@ from facefusion.cli.exit import FAILED
 from facefusion.config.frozen import freeze
 from facefusion.config.request import check_extension, required_output, required_target
 from facefusion.config.settings import MiscSettings, PathsSettings
-from facefusion.core.errors import FaceFusionError, JobError
+from facefusion.core.access import looking
+from facefusion.core.errors import FaceFusionError, JobError, OutputError
+from facefusion.core.wording import shown
 from facefusion.jobs.model import Job, JobStatus
 from facefusion.jobs.store import JobStore
 from facefusion.jobs.table import table
@@ -118,12 +120,15 @@ def _frozen_step(context: Context, *, has_target: bool) -> dict[str, object]:
     Raises:
         UsageError: the target or the output is not given, or the output's extension names no format.
         InputError: the target is sound.
+        OutputError: the system does not let us look at the output, which no step will change.
     """
     paths = context.state.snapshot.get(PathsSettings)
     output = required_output(paths)
+    with looking(OutputError, f"output {shown(str(output))}", "Check the path given with --output-path."):
+        is_folder = output.is_dir()
     if has_target:
         target = required_target(paths)
-        if not output.is_dir():
+        if not is_folder:
             check_extension(target, output)
     return freeze(with_model_names(context.state.snapshot, context.events))
 
