@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.config.state import Snapshot
-from facefusion.core.graph import SignedGraph
 from facefusion.core.values import Size
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.bench import Bench
@@ -15,7 +14,7 @@ from facefusion.faces.detect.families import build_detector
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.landmark.families import FACE_LANDMARKERS
 from facefusion.faces.mask.base import OCCLUSION, REGION, MaskUse
-from facefusion.faces.mask.families import FACE_PARSERS, build_occluder
+from facefusion.faces.mask.families import build_occluder, build_parser
 from facefusion.faces.mask.masker import FaceMasker
 from facefusion.faces.recognise.families import FACE_RECOGNISERS
 from facefusion.faces.settings import (
@@ -73,19 +72,12 @@ def mask_models(snapshot: Snapshot, use: MaskUse) -> dict[str, str]:
     return dict(names[kind] for kind in sorted(use.types(settings.face_mask_types) & names.keys()))
 
 
-def build_masker(
-    snapshot: Snapshot,
-    use: MaskUse,
-    cards: Mapping[str, ModelCard],
-    companions: Mapping[str, ModelCard],
-    runner: Callable[[ModelCard], SignedGraph],
-) -> FaceMasker:
+def build_masker(snapshot: Snapshot, use: MaskUse, cards: Mapping[str, ModelCard], bench: Bench) -> FaceMasker:
     """The masks of a processor as the settings say, with the networks that :func:`mask_models` names for it."""
     needed = mask_models(snapshot, use)
     occluder = parser = None
     if "face_occluder" in needed:
-        occluder = build_occluder(cards["face_occluder"], runner, companions)
+        occluder = build_occluder(cards["face_occluder"], bench)
     if "face_parser" in needed:
-        card = cards["face_parser"]
-        parser = FACE_PARSERS[card.family](card, runner(card))
+        parser = build_parser(cards["face_parser"], bench)
     return FaceMasker(snapshot.get(FaceMaskerSettings), use, occluder, parser)

@@ -260,7 +260,7 @@ class _Step:
             sources=sources,
             target=subject.target,
             events=self._events,
-            masker=build_masker(self._snapshot, chosen.kind.masks, models.cards, models.companions, runners),
+            masker=build_masker(self._snapshot, chosen.kind.masks, models.cards, Bench(runners, models.companions)),
         )
         return chosen.kind.build(workshop)
 

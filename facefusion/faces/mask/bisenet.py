@@ -14,9 +14,10 @@ import cv2
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.graph import SignedGraph
+from facefusion.core.errors import ModelError
+from facefusion.core.graph import TypedGraph
 from facefusion.core.values import Mask, Pixels
-from facefusion.faces.mask.network import MaskNetwork
+from facefusion.faces.mask.network import WRONG_FILE, MaskNetwork
 
 SIDE = 512
 MEAN = np.array((0.485, 0.456, 0.406), np.float32)
@@ -41,10 +42,20 @@ CLASSES: Mapping[str, int] = MappingProxyType(
 
 
 class BiSeNet:
-    """Runs the graph ``input`` (1, 3, 512, 512) RGB, normalised -> (1, classes, 512, 512), how likely each class is."""
+    """Runs the graph ``input`` (1, 3, 512, 512) RGB, normalised -> (1, classes, 512, 512), how likely each class is.
 
-    def __init__(self, card: ModelCard, graph: SignedGraph) -> None:
+    Raises:
+        ModelError: the graph cannot be loaded, or does not fit.
+    """
+
+    def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
         self._network = MaskNetwork(card, graph, side=SIDE, planar=True, channels=None)
+        classes, needed = self._network.channels, max(CLASSES.values()) + 1
+        if classes is not None and classes < needed:
+            raise ModelError(
+                f"{card.name}: the graph does not fit its family: expected {needed} classes or more, found {classes}",
+                WRONG_FILE,
+            )
 
     def regions(self, crop: Pixels, names: frozenset[str]) -> Mask:
         """See :class:`~facefusion.faces.mask.base.FaceParser`."""

@@ -54,6 +54,6 @@ def _soft_box(size: Size, softness: int, padding: Padding, least: int) -> Mask:
     mask = np.zeros((height, width), np.float32)
     mask[top : max(height - bottom, 0), left : max(width - right, 0)] = 1
     if softness > 0:
-        mask = cast("Mask", cv2.GaussianBlur(mask, (0, 0), softness * 0.25))
+        mask = cast("Mask", cv2.GaussianBlur(mask, (0, 0), softness * 0.25)).clip(0, 1)
     mask.flags.writeable = False
     return mask

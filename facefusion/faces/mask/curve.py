@@ -19,5 +19,5 @@ def soften_inward(mask: Mask) -> Mask:
     FaceFusion's curve: ``(clip(blurred, 0.5, 1) - 0.5) * 2``.
     """
     blurred = cast("Mask", cv2.GaussianBlur(mask, (0, 0), EDGE))
-    softened: Mask = (np.clip(blurred, 0.5, 1) - np.float32(0.5)) * 2
+    softened: Mask = (blurred.clip(0.5, 1) - np.float32(0.5)) * 2
     return softened

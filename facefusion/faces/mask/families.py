@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.graph import SignedGraph
+from facefusion.faces.bench import Bench
 from facefusion.faces.mask.base import FaceOccluder, FaceParser
 from facefusion.faces.mask.bisenet import BiSeNet
-from facefusion.faces.mask.many import AllOccluders
+from facefusion.faces.mask.many import ManyOccluders
 from facefusion.faces.mask.xseg import XSeg
 
-Graphs: TypeAlias = Callable[[ModelCard], SignedGraph]
-"""From a card to what runs its graph."""
-Cards: TypeAlias = Mapping[str, ModelCard]
-"""Cards by name."""
 
-
-def build_occluder(card: ModelCard, graphs: Graphs, companions: Cards) -> FaceOccluder:
-    """The occluder of a card; one without a graph of its own is what its companions agree on.
+def build_occluder(card: ModelCard, bench: Bench) -> FaceOccluder:
+    """The occluder of an entry.
 
     Raises:
-        ModelError: the graph cannot be loaded, or does not fit.
+        ModelError: its graph does not fit its family.
     """
-    if card.companions:
-        return AllOccluders([build_occluder(companions[name], graphs, companions) for name in card.companions])
-    return FACE_OCCLUDERS[card.family](card, graphs(card))
+    return FACE_OCCLUDERS[card.family](card, bench)
 
 
-FACE_OCCLUDERS: Mapping[str, Callable[[ModelCard, SignedGraph], FaceOccluder]] = {
-    "xseg": XSeg,
+def build_parser(card: ModelCard, bench: Bench) -> FaceParser:
+    """The parser of an entry.
+
+    Raises:
+        ModelError: its graph does not fit its family.
+    """
+    return FACE_PARSERS[card.family](card, bench)
+
+
+FACE_OCCLUDERS: Mapping[str, Callable[[ModelCard, Bench], FaceOccluder]] = {
+    "many": lambda card, bench: ManyOccluders([build_occluder(one, bench) for one in bench.beside(card)]),
+    "xseg": lambda card, bench: XSeg(card, bench.runner(card)),
 }
 
-FACE_PARSERS: Mapping[str, Callable[[ModelCard, SignedGraph], FaceParser]] = {
-    "bisenet": BiSeNet,
+FACE_PARSERS: Mapping[str, Callable[[ModelCard, Bench], FaceParser]] = {
+    "bisenet": lambda card, bench: BiSeNet(card, bench.runner(card)),
 }

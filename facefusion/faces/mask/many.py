@@ -10,7 +10,7 @@ from facefusion.core.values import Mask, Pixels
 from facefusion.faces.mask.base import FaceOccluder
 
 
-class AllOccluders:
+class ManyOccluders:
     """What every one of several occluders takes for the face."""
 
     def __init__(self, occluders: Sequence[FaceOccluder]) -> None:

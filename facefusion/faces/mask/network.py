@@ -9,11 +9,12 @@ import numpy as np
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import FittedGraph, GraphSignature, Shape, SignedGraph
+from facefusion.core.graph import FittedGraph, GraphSignature, Shape, TypedGraph
 from facefusion.core.values import Pixels, Size, Tensor
 
 INPUT = "input"
 COLOURS = 3
+WRONG_FILE = "Its file is another model than the catalogue says: delete it and fetch it with force-download."
 
 
 class MaskNetwork:
@@ -34,7 +35,7 @@ class MaskNetwork:
         ModelError: the graph cannot be loaded, or does not fit.
     """
 
-    def __init__(self, card: ModelCard, graph: SignedGraph, *, side: int, planar: bool, channels: int | None) -> None:
+    def __init__(self, card: ModelCard, graph: TypedGraph, *, side: int, planar: bool, channels: int | None) -> None:
         self._planar = _is_planar(graph.signature, planar)
         self._name = card.name
         self._read = self._shape(channels)
@@ -43,6 +44,12 @@ class MaskNetwork:
         height, width = declared[2:] if self._planar else declared[1:3]
         usual = int(card.number("input_size", side))
         self._size = Size(width or usual, height or usual)
+
+    @property
+    def channels(self) -> int | None:
+        """Of the first output, where the graph declares them."""
+        declared = next(iter(self._graph.signature.outputs.values())).shape
+        return declared[1 if self._planar else 3] if declared else None
 
     def fitted(self, crop: Pixels) -> Pixels:
         """The crop at the network's size, interpolated linearly."""
@@ -68,7 +75,7 @@ class MaskNetwork:
         ):
             raise ModelError(
                 f"{self._name}: the graph gave {outputs.shape} for a crop of {tensor.shape}",
-                "Its file is another model than the catalogue says: delete it and fetch it with force-download.",
+                WRONG_FILE,
             )
         if not np.isfinite(outputs).all():
             raise FloatingPointError(f"{self._name} gave values that are no numbers")

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.graph import SignedGraph
+from facefusion.core.graph import TypedGraph
 from facefusion.core.values import Mask, Pixels
 from facefusion.faces.mask.network import MaskNetwork
 
@@ -19,9 +19,13 @@ SIDE = 256
 
 
 class XSeg:
-    """Runs the graph ``input`` (1, 256, 256, 3) BGR 0..1 -> (1, 256, 256, 1), the face."""
+    """Runs the graph ``input`` (1, 256, 256, 3) BGR 0..1 -> (1, 256, 256, 1), the face.
 
-    def __init__(self, card: ModelCard, graph: SignedGraph) -> None:
+    Raises:
+        ModelError: the graph cannot be loaded, or does not fit.
+    """
+
+    def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
         self._network = MaskNetwork(card, graph, side=SIDE, planar=False, channels=1)
 
     def uncovered(self, crop: Pixels) -> Mask:
