@@ -6,13 +6,28 @@ from collections.abc import Callable, Mapping, Sequence
 
 from facefusion.core.errors import ModelError
 from facefusion.core.values import Face, Frame, Picture, Size
+from facefusion.faces.mask.base import SWAP_MASKS
 from facefusion.processors.base import ProcessorKind, Workshop
 from facefusion.processors.face_swapper.families.base import SwapperFamily
+from facefusion.processors.face_swapper.families.blendswap import blendswap
+from facefusion.processors.face_swapper.families.ghost import ghost
+from facefusion.processors.face_swapper.families.hififace import hififace
+from facefusion.processors.face_swapper.families.hyperswap import hyperswap
+from facefusion.processors.face_swapper.families.inswapper import inswapper
 from facefusion.processors.face_swapper.families.mesh.family import MeshFamily
+from facefusion.processors.face_swapper.families.simswap import simswap
+from facefusion.processors.face_swapper.families.uniface import uniface
 from facefusion.processors.face_swapper.settings import FaceSwapperSettings
 
 FAMILIES: Mapping[str, Callable[[Workshop], SwapperFamily]] = {
-    "mesh": lambda workshop: MeshFamily(workshop.settings.face_swapper_weight),
+    "blendswap": blendswap,
+    "ghost": ghost,
+    "hififace": hififace,
+    "hyperswap": hyperswap,
+    "inswapper": inswapper,
+    "mesh": lambda workshop: MeshFamily(workshop.settings.face_swapper_weight, workshop.masker),
+    "simswap": simswap,
+    "uniface": uniface,
 }
 """Every family by the name that model cards give it."""
 
@@ -61,4 +76,4 @@ def _build(workshop: Workshop) -> FaceSwapper:
     return FaceSwapper(family)
 
 
-KIND = ProcessorKind(build=_build, models=_models, needs_sources=True)
+KIND = ProcessorKind(build=_build, models=_models, needs_sources=True, masks=SWAP_MASKS)

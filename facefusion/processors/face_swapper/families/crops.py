@@ -1,0 +1,164 @@
+"""What lies between a crop of the frame and a network that gives a whole new crop.
+
+A crop may be a whole multiple of the network's size ("pixel boost"). It is then taken apart into interleaved
+sub-images, each the whole face sampled at every n-th pixel, which the network sees one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from facefusion.catalogue.card import ModelCard
+from facefusion.core.errors import ModelError
+from facefusion.core.graph import FittedGraph, Shape, SignedGraph
+from facefusion.core.values import Pixels, Tensor
+from facefusion.vision.geometry import FACE_TEMPLATES
+
+CHANNELS = 3
+LEVELS = np.float32(255)
+MOST_AT_ONCE = 16
+"""Sub-images in one run of a graph that takes any number: memory grows with it, and speed does not any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """How a network counts colours: ``(x - mean) / deviation`` of red, green and blue, each 0..1."""
+
+    mean: tuple[float, ...] = (0.0, 0.0, 0.0)
+    deviation: tuple[float, ...] = (1.0, 1.0, 1.0)
+
+    @classmethod
+    def of(cls, card: ModelCard) -> Coding:
+        """As the entry says by its numbers ``mean`` and ``deviation``; plain 0..1 where it says nothing.
+
+        Raises:
+            ModelError: one of them is no three numbers.
+        """
+        plain = cls()
+        return cls(_three(card, "mean", plain.mean), _three(card, "deviation", plain.deviation))
+
+    def encode(self, parts: Pixels) -> Tensor:
+        """From n x height x width x 3, BGR, 0..255 to n x 3 x height x width, red first."""
+        mean, deviation = _per_channel(self.mean), _per_channel(self.deviation)
+        colours = np.ascontiguousarray(parts[..., ::-1].transpose(0, 3, 1, 2), np.float32)
+        colours /= LEVELS
+        colours -= mean
+        colours /= deviation
+        return colours
+
+    def decode(self, tensor: Tensor) -> npt.NDArray[np.float32]:
+        """The way back, clipped to 0..255; fractions of a level are kept."""
+        colours = tensor * _per_channel(self.deviation) + _per_channel(self.mean)
+        np.clip(colours, 0.0, 1.0, out=colours)
+        colours *= LEVELS
+        return np.ascontiguousarray(colours.transpose(0, 2, 3, 1)[..., ::-1])
+
+
+def split(crop: Pixels, times: int) -> Pixels:
+    """Take a crop apart: part ``a * times + b`` holds ``crop[a::times, b::times]``."""
+    side = crop.shape[0] // times
+    grid = crop.reshape(side, times, side, times, CHANNELS).transpose(1, 3, 0, 2, 4)
+    return cast("Pixels", grid.reshape(times * times, side, side, CHANNELS))
+
+
+def join(parts: Pixels, times: int) -> Pixels:
+    """Put a crop together from what :func:`split` gives."""
+    side = parts.shape[1]
+    grid = parts.reshape(times, times, side, side, CHANNELS).transpose(2, 0, 3, 1, 4)
+    return cast("Pixels", np.ascontiguousarray(grid.reshape(side * times, side * times, CHANNELS)))
+
+
+class CropNetwork:
+    """Runs a graph ``target`` (n, 3, S, S), ``source`` (n, ...) -> (n, 3, S, S), further outputs unread.
+
+    Thread-safe. Where the graph leaves n open, many sub-images go through it in one run.
+
+    Args:
+        card: numbers ``input_size`` (S), ``template``, ``mean``, ``deviation``.
+        graph: what runs it.
+        source: shape of what the graph takes from one source.
+        gives: how its result is coded; as it takes the target where not given.
+        boost: side of the crops; the graph's own where none.
+
+    Raises:
+        ModelError: the entry lacks a number, the graph does not fit, or cannot be used at this boost.
+    """
+
+    def __init__(
+        self,
+        card: ModelCard,
+        graph: SignedGraph,
+        source: Shape,
+        *,
+        gives: Coding | None = None,
+        boost: int | None = None,
+    ) -> None:
+        size = int(card.number("input_size"))
+        self.template = _template(card)
+        self.side = boost or size
+        if self.side % size:
+            raise ModelError(
+                f"{card.name} cannot work at {self.side}x{self.side}, which is no multiple of its size {size}x{size}",
+                f"Set --face-swapper-pixel-boost to {size}x{size} or {2 * size}x{2 * size}.",
+            )
+        self._name = card.name
+        self._times = self.side // size
+        self._takes = Coding.of(card)
+        self._gives = gives or self._takes
+        image = (1, CHANNELS, size, size)
+        self._graph = FittedGraph(card.name, graph, {"target": image, "source": (1, *source)}, [image])
+
+    def run(self, crops: Sequence[Pixels], sources: Tensor) -> list[Pixels]:
+        """New crops of faces, ``float32``.
+
+        Args:
+            crops: of :attr:`side` x :attr:`side` pixels.
+            sources: what goes into each, by the first dimension.
+
+        Raises:
+            ModelError: the graph rejects the inputs or gives another shape than it should.
+            FloatingPointError: it gives values that are no numbers, as half precision may where it overflows.
+        """
+        count = self._times**2
+        parts = np.concatenate([split(crop, self._times) for crop in crops])
+        target, source = self._takes.encode(parts), np.repeat(sources, count, axis=0)
+        steps = [slice(first, first + MOST_AT_ONCE) for first in range(0, len(target), MOST_AT_ONCE)]
+        results = [self._swapped(target[step], source[step]) for step in steps]
+        new = self._gives.decode(np.concatenate(results))
+        return [join(new[first : first + count], self._times) for first in range(0, len(new), count)]
+
+    def _swapped(self, target: Tensor, source: Tensor) -> Tensor:
+        (result,) = self._graph.run_together({"target": target, "source": source})
+        if result.shape != target.shape:
+            raise ModelError(
+                f"{self._name}: the graph gave {result.shape} for a face of {target.shape}",
+                "Its file is another model than the catalogue says: delete it and fetch it with force-download.",
+            )
+        if not np.isfinite(result).all():
+            raise FloatingPointError(f"{self._name} gave values that are no numbers")
+        return result
+
+
+def _template(card: ModelCard) -> str:
+    name = card.numbers.get("template")
+    if isinstance(name, str) and name in FACE_TEMPLATES:
+        return name
+    raise ModelError(
+        f"Model {card.name}: template is {name!r} in the catalogue", f"It must be one of {', '.join(FACE_TEMPLATES)}."
+    )
+
+
+def _three(card: ModelCard, name: str, default: tuple[float, ...]) -> tuple[float, ...]:
+    value = card.numbers.get(name, default)
+    if isinstance(value, tuple) and len(value) == CHANNELS:
+        return value
+    raise ModelError(f"Model {card.name}: {name} is {value!r} in the catalogue", "It must be three numbers.")
+
+
+def _per_channel(values: tuple[float, ...]) -> npt.NDArray[np.float32]:
+    return np.array(values, np.float32)[:, None, None]

@@ -1,0 +1,23 @@
+"""CrossFace: turns identities of ArcFace into those that a swapping network was trained with."""
+
+from __future__ import annotations
+
+from facefusion.catalogue.card import ModelCard
+from facefusion.core.graph import FittedGraph, SignedGraph
+from facefusion.core.values import Embedding
+from facefusion.faces.recognise.arcface import LENGTH
+
+
+class CrossFace:
+    """Runs a graph ``input`` (1, 512) -> 512 values. Thread-safe.
+
+    Raises:
+        ModelError: the graph does not fit.
+    """
+
+    def __init__(self, card: ModelCard, graph: SignedGraph) -> None:
+        self._graph = FittedGraph(card.name, graph, {"input": (1, LENGTH)}, [None])
+
+    def convert(self, raw: Embedding) -> Embedding:
+        """From the recogniser's 512 numbers, of any length, to the other's."""
+        return self._graph.run({"input": raw[None]})[0].reshape(-1)

@@ -1,0 +1,20 @@
+"""HifiFace: identity converted to the network's own, at length one."""
+
+from __future__ import annotations
+
+from facefusion.faces.recognise.arcface import LENGTH
+from facefusion.faces.recognise.base import unit
+from facefusion.processors.base import Workshop
+from facefusion.processors.face_swapper.families.identity import converter, identity_source
+from facefusion.processors.face_swapper.families.network import NetworkSwapper, network
+
+
+def hififace(workshop: Workshop) -> NetworkSwapper:
+    """A graph ``target`` (n, 3, S, S), ``source`` (n, 512), and a converter.
+
+    Raises:
+        ModelError: a graph does not fit.
+    """
+    own = converter(workshop)
+    source = identity_source(workshop, lambda identity: unit(own.convert(identity.raw)))
+    return NetworkSwapper(network(workshop, (LENGTH,)), source, workshop.masker)

@@ -1,0 +1,144 @@
+"""What networks are told of the person who is put in: an identity, or a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from facefusion.catalogue.card import ModelCard
+from facefusion.core.errors import FaceFusionError, ModelError
+from facefusion.core.values import Embedding, Face, Picture, Size, Tensor
+from facefusion.faces.landmark.points import aligned_points
+from facefusion.faces.recognise.arcface import ArcFace
+from facefusion.faces.recognise.base import IdentityReading, mean_embedding
+from facefusion.processors.base import Source, Workshop
+from facefusion.processors.face_swapper.families.crops import Coding
+from facefusion.processors.face_swapper.families.crossface import CrossFace
+from facefusion.vision.geometry import fit_template
+
+Code: TypeAlias = Callable[[IdentityReading], Embedding]
+"""From an identity to the (n,) values that a network was trained to read it from."""
+
+REACH = 0.35
+"""Share of the target's identity at weight 0; at weight 1 as much is taken away."""
+
+
+class IdentitySource:
+    """Tells a network an identity: the source's, mixed with the target's as the weight asks for.
+
+    A :class:`~facefusion.processors.face_swapper.families.network.SourceInput`. With the share a = 0.35 - 0.7 weight,
+    the network gets ``(1 - a) code(source) + a code(target)``. At weight 0.5 that is the source alone, and no target
+    is recognised.
+
+    Args:
+        recogniser: whose identities the network knows.
+        code: as the network knows them.
+        weight: the option ``face_swapper_weight``, 0..1.
+    """
+
+    def __init__(self, recogniser: ArcFace, code: Code, weight: float) -> None:
+        self._recogniser = recogniser
+        self._code = code
+        self._share = np.float32(REACH - 2 * REACH * weight)
+        self._known: Embedding | None = None
+
+    def prepare(self, sources: Sequence[Source]) -> None:
+        """Learn the identity that the photos agree on.
+
+        Raises:
+            ModelError: a graph cannot be loaded.
+        """
+        seen = [self._read(source.picture, source.face) for source in sources]
+        self._known = self._code(mean_identity(seen))
+
+    def of(self, picture: Picture, faces: Sequence[Face]) -> Tensor:
+        """(faces, n) values."""
+        if self._known is None:
+            raise FaceFusionError("the face swapper has no source face yet", "Call prepare() first.")
+        source = np.tile(self._known, (len(faces), 1))
+        if not self._share:
+            return source
+        target = np.stack([self._code(self._read(picture, face)) for face in faces])
+        return source * (1 - self._share) + target * self._share
+
+    def _read(self, picture: Picture, face: Face) -> IdentityReading:
+        return self._recogniser.read(picture, aligned_points(face))
+
+
+class PictureSource:
+    """Tells a network what the person looks like: the face of the first photo.
+
+    A :class:`~facefusion.processors.face_swapper.families.network.SourceInput`.
+
+    Args:
+        template: on which the face lies.
+        side: of the picture, in pixels.
+    """
+
+    def __init__(self, template: str, side: int) -> None:
+        self._template = template
+        self._side = side
+        self._known: Tensor | None = None
+
+    def prepare(self, sources: Sequence[Source]) -> None:
+        """Cut the face out."""
+        first = sources[0]
+        frame_to_crop = fit_template(aligned_points(first.face), self._template, self._side)
+        crop = first.picture.warp(frame_to_crop, Size(self._side, self._side))
+        self._known = Coding().encode(crop[None])
+
+    def of(self, picture: Picture, faces: Sequence[Face]) -> Tensor:
+        """(faces, 3, side, side), red first, 0..1."""
+        if self._known is None:
+            raise FaceFusionError("the face swapper has no source face yet", "Call prepare() first.")
+        return np.repeat(self._known, len(faces), axis=0)
+
+
+def mean_identity(identities: Sequence[IdentityReading]) -> IdentityReading:
+    """What several pictures of one person agree on: the mean of both forms, the unit one brought back to length 1.
+
+    Raises:
+        ValueError: there is none, or they cancel out.
+    """
+    if not identities:
+        raise ValueError("there is no mean of no identities")
+    raw = np.stack([identity.raw for identity in identities]).mean(axis=0)
+    return IdentityReading(raw, mean_embedding([identity.unit for identity in identities]))
+
+
+def identity_source(workshop: Workshop, code: Code) -> IdentitySource:
+    """For the recogniser that the chosen model names among its companions.
+
+    Raises:
+        ModelError: it names none, or its graph does not fit.
+    """
+    card = companion(workshop, "face_recognizer")
+    return IdentitySource(ArcFace(card, workshop.runner(card)), code, workshop.settings.face_swapper_weight)
+
+
+def converter(workshop: Workshop) -> CrossFace:
+    """The one that the chosen model names among its companions.
+
+    Raises:
+        ModelError: it names none, or its graph does not fit.
+    """
+    card = companion(workshop, "identity_converter")
+    return CrossFace(card, workshop.runner(card))
+
+
+def companion(workshop: Workshop, kind: str) -> ModelCard:
+    """The one model of ``kind`` that the chosen swapper runs beside its own.
+
+    Raises:
+        ModelError: it names none, or more than one.
+    """
+    card = workshop.cards["face_swapper"]
+    found = [workshop.companions[name] for name in card.companions if workshop.companions[name].kind == kind]
+    if len(found) == 1:
+        return found[0]
+    raise ModelError(
+        f"Model {card.name}: {len(found)} of its companions are of the kind {kind} in the catalogue",
+        "It must be one.",
+    )

@@ -1,0 +1,34 @@
+"""InSwapper: identity through a matrix that the graph's file keeps as its last constant, and that no node reads."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from facefusion.core.errors import ModelError
+from facefusion.core.values import Embedding
+from facefusion.faces.recognise.arcface import LENGTH
+from facefusion.faces.recognise.base import IdentityReading
+from facefusion.processors.base import Workshop
+from facefusion.processors.face_swapper.families.identity import identity_source
+from facefusion.processors.face_swapper.families.network import NetworkSwapper, network
+
+
+def inswapper(workshop: Workshop) -> NetworkSwapper:
+    """A graph ``target`` (n, 3, S, S), ``source`` (n, 512).
+
+    Raises:
+        ModelError: a graph does not fit.
+    """
+    card = workshop.cards["face_swapper"]
+    matrix = workshop.runner(card).last_initializer()
+    if matrix.shape != (LENGTH, LENGTH):
+        found = " x ".join(str(size) for size in matrix.shape) or "one number"
+        raise ModelError(
+            f"{card.name}: the last constant of its file is {found} and must be the 512 x 512 matrix of identities",
+            "It was saved anew in another order: delete it and fetch it with force-download.",
+        )
+
+    def code(identity: IdentityReading) -> Embedding:
+        return identity.raw @ matrix / np.linalg.norm(identity.raw)
+
+    return NetworkSwapper(network(workshop, (LENGTH,)), identity_source(workshop, code), workshop.masker)

@@ -1,0 +1,130 @@
+"""Swapping by a network that gives a whole new crop of the face: what all such families share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+
+from facefusion.core.graph import Shape
+from facefusion.core.values import Affine, Face, Frame, Picture, Region, Size, Tensor
+from facefusion.faces.landmark.points import aligned_points
+from facefusion.faces.mask.masker import FaceMasker
+from facefusion.processors.base import Source, Workshop
+from facefusion.processors.face_swapper.families.crops import Coding, CropNetwork
+from facefusion.vision.geometry import fit_template, invert
+from facefusion.vision.warp import image_of
+
+
+class SourceInput(Protocol):
+    """What a network is told of the person who is put in. Thread-safe once prepared."""
+
+    def prepare(self, sources: Sequence[Source]) -> None:
+        """Learn the person from photos. Called once, before all else."""
+
+    def of(self, picture: Picture, faces: Sequence[Face]) -> Tensor:
+        """What goes into each face of a picture that nothing has been pasted into, by the first dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A face and where its crop lies."""
+
+    face: Face
+    frame_to_crop: Affine
+    region: Region
+    """Of the frame, around the whole crop."""
+
+
+class NetworkSwapper:
+    """Implements :class:`~facefusion.processors.face_swapper.families.base.SwapperFamily`; keeps nothing over frames.
+
+    Args:
+        network: gives a face's new crop.
+        source: what it is told of the person.
+        masker: where the new crop is shown.
+    """
+
+    def __init__(self, network: CropNetwork, source: SourceInput, masker: FaceMasker) -> None:
+        self._network = network
+        self._source = source
+        self._masker = masker
+
+    def prepare(self, sources: Sequence[Source]) -> None:
+        """Learn the person.
+
+        Raises:
+            ModelError: a graph that this needs cannot be loaded.
+        """
+        self._source.prepare(sources)
+
+    def observe(self, frame: Frame, face: Face) -> None:
+        """Nothing to learn from earlier frames."""
+
+    def swap(self, picture: Picture, faces: Sequence[Face], observations: Sequence[object]) -> None:
+        """Change faces in place. The result is that of one after another; those that lie apart go in one run."""
+        if not faces:
+            return
+        sources = self._source.of(picture, faces)
+        done = 0
+        for group in _apart([self._placed(face) for face in faces]):
+            self._swap_apart(picture, group, sources[done : done + len(group)])
+            done += len(group)
+
+    def afresh(self) -> Self:
+        """Itself: nothing is kept from frame to frame."""
+        return self
+
+    def _placed(self, face: Face) -> _Placed:
+        side = self._network.side
+        frame_to_crop = fit_template(aligned_points(face), self._network.template, side)
+        return _Placed(face, frame_to_crop, image_of(invert(frame_to_crop), Region(0, 0, side, side), margin=1))
+
+    def _swap_apart(self, picture: Picture, placed: Sequence[_Placed], sources: Tensor) -> None:
+        """Swap faces whose crops do not overlap."""
+        size, deep = Size(self._network.side, self._network.side), picture.bit_depth > 8
+        old = [picture.warp(one.frame_to_crop, size, as_float=deep) for one in placed]
+        new = self._network.run(old, sources)
+        for one, before, after in zip(placed, old, new, strict=True):
+            shown = np.minimum(self._masker.before(before), self._masker.after(after, one.face, one.frame_to_crop))
+            picture.paste(after, shown, one.frame_to_crop)
+
+
+def network(workshop: Workshop, source: Shape, *, gives: Coding | None = None) -> CropNetwork:
+    """The network of the chosen model, at the size that the user asks for.
+
+    Args:
+        workshop: what the swapper is built from.
+        source: see :class:`~facefusion.processors.face_swapper.families.crops.CropNetwork`.
+        gives: see there.
+
+    Raises:
+        ModelError: see there.
+    """
+    card = workshop.cards["face_swapper"]
+    wanted: str | None = workshop.settings.face_swapper_pixel_boost
+    boost = None if wanted is None else int(wanted.split("x")[0])
+    return CropNetwork(card, workshop.runner(card), source, gives=gives, boost=boost)
+
+
+def _apart(placed: Sequence[_Placed]) -> Iterator[list[_Placed]]:
+    """The same in order, in groups as large as can be within which no crop overlaps another."""
+    group: list[_Placed] = []
+    for one in placed:
+        if any(_overlap(one.region, other.region) for other in group):
+            yield group
+            group = []
+        group.append(one)
+    if group:
+        yield group
+
+
+def _overlap(first: Region, second: Region) -> bool:
+    return (
+        first.left < second.right
+        and second.left < first.right
+        and first.top < second.bottom
+        and second.top < first.bottom
+    )

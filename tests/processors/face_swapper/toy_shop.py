@@ -1,0 +1,167 @@
+"""Swappers built of toy graphs that the real engine runs, and all that those graphs were given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import onnx
+
+from facefusion.catalogue.card import ModelCard
+from facefusion.core.values import Face, Picture, Size, Tensor
+from facefusion.faces.mask.masker import PLAIN, FaceMasker
+from facefusion.processors.base import Source, Target, Workshop
+from facefusion.processors.face_swapper.processor import KIND, FaceSwapper
+from facefusion.processors.face_swapper.settings import FaceSwapperSettings
+from facefusion.vision.geometry import FACE_TEMPLATES
+from facefusion.vision.picture import BgrPicture
+from tests.processors.fakes import RecordingSink
+from tests.toys.pooled import CountedGraph, Toys
+from tests.toys.swappers import colour_swapper, identity_converter, recogniser
+
+RANDOM = np.random.default_rng(11)
+MATRIX = (RANDOM.normal(size=(512, 512)) / 16).astype(np.float32)
+CONVERSION = (RANDOM.normal(size=(512, 512)) / 16).astype(np.float32)
+WEIGHTS = RANDOM.normal(size=(3, 512)).astype(np.float32)
+BIAS = RANDOM.normal(size=512).astype(np.float32)
+
+HALVES = {"mean": (0.5, 0.5, 0.5), "deviation": (0.5, 0.5, 0.5)}
+IMAGENET = {"mean": (0.485, 0.456, 0.406), "deviation": (0.229, 0.224, 0.225)}
+
+FAMILIES: Mapping[str, tuple[str, Mapping[str, Any], tuple[int, ...]]] = {
+    "blendswap": ("ffhq_512", {}, (3, 112, 112)),
+    "ghost": ("arcface_112_v1", HALVES, (512,)),
+    "hififace": ("mtcnn_512", HALVES, (512,)),
+    "hyperswap": ("arcface_128", HALVES, (512,)),
+    "inswapper": ("arcface_128", {}, (512,)),
+    "simswap": ("arcface_112_v1", IMAGENET, (512,)),
+    "uniface": ("ffhq_512", HALVES, (3, 256, 256)),
+}
+"""Template, coding and shape of the source of each family of networks, as its models have them."""
+CONVERTED = ("ghost", "hififace", "simswap")
+
+
+class Heard:
+    """A graph that keeps what it was given."""
+
+    def __init__(self, graph: CountedGraph) -> None:
+        self._graph = graph
+        self.inputs: list[dict[str, Tensor]] = []
+
+    @property
+    def signature(self):
+        return self._graph.signature
+
+    def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        self.inputs.append({name: tensor.copy() for name, tensor in inputs.items()})
+        return self._graph.run(inputs)
+
+    def last_initializer(self) -> Tensor:
+        return self._graph.last_initializer()
+
+
+def card(name: str, kind: str, family: str, companions: Sequence[str] = (), **numbers: Any) -> ModelCard:
+    return ModelCard(
+        name=name,
+        kind=kind,
+        family=family,
+        licence="none",
+        vendor="none",
+        year=2026,
+        origin="made here",
+        file=f"{name}.onnx",
+        numbers=numbers,
+        companions=tuple(companions),
+    )
+
+
+class ToyShop:
+    """Builds the swapper of a family around a toy graph.
+
+    Args:
+        folder: for files.
+        family: its name.
+        size: of the network.
+        graph: of the swapper; one that gives back what it is given where none.
+        toy: arguments of that one.
+    """
+
+    def __init__(self, folder: Path, family: str, size: int = 128, graph: onnx.ModelProto | None = None, **toy: Any):
+        template, coding, source = FAMILIES[family]
+        companions = [] if len(source) > 1 else ["eye"]
+        self.card = card("toy", "face_swapper", family, companions, input_size=size, template=template, **coding)
+        self.companions = {"eye": card("eye", "face_recognizer", "arcface", input_size=112)}
+        if family in CONVERTED:
+            companions.append("cross")
+            self.card = card("toy", "face_swapper", family, companions, input_size=size, template=template, **coding)
+            self.companions["cross"] = card("cross", "identity_converter", "crossface")
+        if family == "simswap":
+            # It takes one coding and gives another.
+            toy = {"gain": IMAGENET["deviation"], "offset": IMAGENET["mean"], **toy}
+        if graph is None:
+            matrix = MATRIX if family == "inswapper" else None
+            graph = colour_swapper(source, size, matrix=matrix, mask=family == "hyperswap", **toy)
+        self._toys = Toys(folder)
+        self._models = {"toy": graph, "eye": recogniser(WEIGHTS, BIAS), "cross": identity_converter(CONVERSION)}
+        self._graphs: dict[str, Heard] = {}
+
+    def __enter__(self) -> ToyShop:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._toys.__exit__(None, None, None)
+
+    def graph(self, model: ModelCard) -> Heard:
+        if model.name not in self._graphs:
+            self._graphs[model.name] = Heard(self._toys.run(self._models[model.name]))
+        return self._graphs[model.name]
+
+    def given(self, model: str) -> list[dict[str, Tensor]]:
+        """What the graph of a model was given, run by run."""
+        return self._graphs[model].inputs if model in self._graphs else []
+
+    def swapper(
+        self, *sources: Source, weight: float = 0.5, boost: str | None = None, masker: FaceMasker = PLAIN
+    ) -> FaceSwapper:
+        """The swapper, with its sources prepared and nothing heard yet of it."""
+        workshop = Workshop(
+            settings=FaceSwapperSettings(face_swapper_pixel_boost=boost, face_swapper_weight=weight),
+            cards={"face_swapper": self.card},
+            runner=self.graph,
+            companions=self.companions,
+            sources=sources or (source(),),
+            target=Target(Size(320, 240), 0.0, is_video=False),
+            events=RecordingSink(),
+            masker=masker,
+        )
+        return KIND.build(workshop)  # type: ignore[return-value]
+
+
+def swap(swapper: FaceSwapper, picture: Picture, faces: Sequence[Face]) -> None:
+    """Let a swapper work on a picture as the pipeline does."""
+    swapper.process(picture, faces, (None,) * len(faces))
+
+
+def smooth(height: int = 240, width: int = 320, seed: int = 0) -> np.ndarray:
+    """A picture without detail finer than a dozen pixels, 20..235."""
+    noise = np.random.default_rng(seed).normal(size=(height, width, 3)).astype(np.float32)
+    soft = cv2.GaussianBlur(noise, (0, 0), 6)
+    low, high = soft.min(), soft.max()
+    return (20 + 215 * (soft - low) / (high - low)).astype(np.float32)
+
+
+def face(x: float, y: float, side: float = 120.0, angle: float = 0.0, template: str = "arcface_128") -> Face:
+    """A face that a crop of ``side`` frame pixels around ``(x, y)``, turned by ``angle`` degrees, shows upright."""
+    turn = np.radians(angle)
+    rotation = np.array(((np.cos(turn), -np.sin(turn)), (np.sin(turn), np.cos(turn))))
+    points = ((FACE_TEMPLATES[template] - 0.5) * side) @ rotation.T + (x, y)
+    box = np.array((x - side / 3, y - side / 3, x + side / 3, y + side / 3), np.float32)
+    return Face(box=box, score=0.9, landmarks5=points.astype(np.float32))
+
+
+def source(seed: int = 5, angle: float = 8.0) -> Source:
+    pixels = np.rint(smooth(seed=seed)).astype(np.uint8)
+    return Source(f"source{seed}.png", BgrPicture(pixels), face(150, 120, 110, angle))
