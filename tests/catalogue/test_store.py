@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.fetch import Fetcher
 from facefusion.catalogue.store import ModelStore
 from facefusion.core.errors import ModelError
-from tests.catalogue.toys import GRAPH, Ears, Pip, card, graph_file
+from tests.catalogue.toys import GRAPH, Ears, Pip, card, graph_file, published_file
 
 CODE = card("code", None)
 PLAIN = card("plain", graph_file("plain.onnx"))
@@ -104,11 +105,25 @@ def test_auto_takes_what_pip_can_bring_where_nothing_is_at_hand(store, pip):
     assert pip.calls == []
 
 
-def test_auto_without_anything_to_take_is_an_error(tmp_path, ears):
+def test_auto_takes_the_best_of_all_where_pip_brings_none_of_its_kind(tmp_path, ears):
     catalogue = Catalogue([BETTER], {"face_swapper": ("better",)})
+    choice = ModelStore(catalogue, [tmp_path], ears).resolve("face_swapper", "auto")
+    assert (choice.card, choice.sentence) == (BETTER, "Model for the face swapper: better.")
 
-    with pytest.raises(ModelError, match=r"None of the models for face_swapper is at hand: better\. Name one"):
-        ModelStore(catalogue, [tmp_path], ears).resolve("face_swapper", "auto")
+
+def test_a_model_is_at_hand_with_all_that_it_runs_besides(tmp_path, ears):
+    pair = dataclasses.replace(CODE, name="pair", companions=("plain", "better"))
+    store = ModelStore(Catalogue([pair, PLAIN, BETTER], {"face_swapper": ("pair",)}), [tmp_path], ears)
+    bring(tmp_path, "plain.onnx")
+    assert not store.is_at_hand(pair)
+    bring(tmp_path, "better.onnx")
+    assert store.is_at_hand(pair)
+
+
+def test_of_a_published_model_both_files_are_to_be_brought(tmp_path, ears):
+    best = card("best", published_file("best.onnx"), embedded=False)
+    store = ModelStore(Catalogue([best, CODE], {"face_swapper": ("best", "code")}), [tmp_path], ears)
+    assert store.resolve("face_swapper", "auto").sentence.endswith(f"or put best.onnx and best.hash into {tmp_path}.")
 
 
 def test_a_name_is_obeyed_without_a_word(store):

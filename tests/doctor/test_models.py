@@ -70,6 +70,17 @@ def test_the_models_of_the_processors_asked_for_are_meant():
     assert "face_swapper" not in names
 
 
+def test_a_model_behind_a_mask_is_meant_where_the_mask_is_chosen():
+    assert "face_occluder" not in model_choices_of(settings(face_mask_types=("box",)))
+    names = model_choices_of(settings(face_mask_types=("occlusion", "region")))
+    assert {"face_occluder": "auto", "face_parser": "auto"}.items() <= names.items()
+
+
+def test_of_a_model_whose_size_nobody_knows_none_is_told(tmp_path):
+    found = told(tmp_path / "models", {"face_occluder": "xseg_2"})
+    assert (Level.NOTE, "xseg_2 is not here; it is fetched when it is first needed") in found
+
+
 @pytest.mark.usefixtures("embedded_models")
 def test_models_that_are_here_are_verified(embedded_models):
     path = embedded_models.find(embedded_models.catalogue.card("yunet"))
