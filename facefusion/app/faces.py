@@ -13,11 +13,12 @@ from facefusion.faces.bench import Bench
 from facefusion.faces.detect.families import build_detector
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.landmark.families import FACE_LANDMARKERS
-from facefusion.faces.mask.base import OCCLUSION, REGION, MaskUse
+from facefusion.faces.mask.base import MaskUse
 from facefusion.faces.mask.families import build_occluder, build_parser
 from facefusion.faces.mask.masker import FaceMasker
 from facefusion.faces.recognise.families import FACE_RECOGNISERS
 from facefusion.faces.settings import (
+    MASK_MODELS,
     FaceDetectorSettings,
     FaceLandmarkerSettings,
     FaceMaskerSettings,
@@ -65,11 +66,9 @@ def build_tracker(snapshot: Snapshot, analyser: FaceAnalyser) -> FaceTracker:
 def mask_models(snapshot: Snapshot, use: MaskUse) -> dict[str, str]:
     """The models that the masks of a processor need, as :func:`face_models`: none where no chosen mask needs any."""
     settings = snapshot.get(FaceMaskerSettings)
-    names = {
-        OCCLUSION: ("face_occluder", settings.face_occluder_model),
-        REGION: ("face_parser", settings.face_parser_model),
-    }
-    return dict(names[kind] for kind in sorted(use.types(settings.face_mask_types) & names.keys()))
+    names = {"face_occluder": settings.face_occluder_model, "face_parser": settings.face_parser_model}
+    types = use.types(settings.face_mask_types)
+    return {kind: names[kind] for mask, kind in MASK_MODELS.items() if mask in types}
 
 
 def build_masker(snapshot: Snapshot, use: MaskUse, cards: Mapping[str, ModelCard], bench: Bench) -> FaceMasker:

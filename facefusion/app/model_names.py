@@ -11,7 +11,7 @@ from facefusion.config.settings import PathsSettings, ProcessorsSettings
 from facefusion.config.state import Snapshot
 from facefusion.content.settings import ContentAnalyserSettings
 from facefusion.core.errors import ModelError
-from facefusion.faces.settings import FACE_GROUPS
+from facefusion.faces.settings import FACE_GROUPS, FaceMaskerSettings
 from facefusion.observability.events import EventSink, Notice
 from facefusion.processors.registry import find_processor
 
@@ -56,4 +56,9 @@ def _model_options(snapshot: Snapshot) -> list[OptionSpec]:
     """Options that hold a model which the step may need."""
     processors = [find_processor(name).settings for name in snapshot.get(ProcessorsSettings).processors]
     groups = {*FACE_GROUPS, ContentAnalyserSettings, *processors}
-    return [spec for spec in snapshot.schema if spec.group in groups and spec.name.endswith(SUFFIX)]
+    idle = snapshot.get(FaceMaskerSettings).idle_models
+    return [
+        spec
+        for spec in snapshot.schema
+        if spec.group in groups and spec.name.endswith(SUFFIX) and spec.name not in idle
+    ]

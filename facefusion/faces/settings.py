@@ -31,6 +31,8 @@ MASK_REGIONS = (
     "upper-lip",
     "lower-lip",
 )
+MASK_MODELS = {"occlusion": "face_occluder", "region": "face_parser"}
+"""The kind of model that a type of mask needs; the other types need none."""
 
 
 @settings_group(section="face_detector")
@@ -219,6 +221,11 @@ class FaceMaskerSettings:
     def padding(self) -> tuple[int, int, int, int]:
         """All four paddings: top, right, bottom, left."""
         return _all_sides(self.face_mask_padding)
+
+    @property
+    def idle_models(self) -> frozenset[str]:
+        """Options that name a model of a mask that was not chosen."""
+        return frozenset(f"{kind}_model" for mask, kind in MASK_MODELS.items() if mask not in self.face_mask_types)
 
 
 def _all_sides(given: tuple[int, ...]) -> tuple[int, int, int, int]:

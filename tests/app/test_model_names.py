@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from facefusion.app import model_names
-from facefusion.app.model_names import with_model_names
+from facefusion.app.model_names import model_choices_of, with_model_names
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.store import Choice, ModelStore
 from facefusion.cli.application import load_application
@@ -48,6 +48,19 @@ def test_only_models_of_the_processors_asked_for_get_a_name():
 @pytest.mark.usefixtures("bare_machine")
 def test_a_name_that_was_chosen_stays():
     assert named(face_detector_model="yunet", processors=("face_swapper",))["face_detector_model"] == "yunet"
+
+
+@pytest.mark.parametrize(
+    ("types", "kinds"),
+    [
+        (("box", "area"), set()),
+        (("occlusion",), {"face_occluder"}),
+        (("box", "region", "occlusion"), {"face_occluder", "face_parser"}),
+    ],
+)
+def test_only_masks_that_were_chosen_need_a_model(types, kinds):
+    snapshot = Snapshot(program_schema(load_application()), {}, {}).with_values({"face_mask_types": types})
+    assert model_choices_of(snapshot).keys() & {"face_occluder", "face_parser"} == kinds
 
 
 class _EmptyStore(ModelStore):
