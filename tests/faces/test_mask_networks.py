@@ -139,6 +139,11 @@ class TestBiSeNet:
         assert (found[101:179] == 1).all()
         assert (found[181:] == 0).all()
 
+    def test_of_no_region_nothing_is_shown(self, tmp_path):
+        with Toys(tmp_path) as pool:
+            network = BiSeNet(toys.card("bisenet_resnet_34", "bisenet", "face_parser"), pool.run(toys.parser()))
+            assert (network.regions(striped(512, 0), frozenset()) == 0).all()
+
     def test_regions_are_the_classes_of_its_training(self):
         assert CLASSES == {
             "skin": 1,

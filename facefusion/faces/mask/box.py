@@ -20,7 +20,7 @@ class Padding(NamedTuple):
     left: int = 0
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=16)
 def box_mask(size: Size, blur: float, padding: Padding) -> Mask:
     """1 within a box, with a soft edge, 0 at the border of the crop. Read-only.
 
@@ -36,7 +36,7 @@ def box_mask(size: Size, blur: float, padding: Padding) -> Mask:
     return _soft_box(size, softness, padding, least=max(softness // 2, 1))
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=16)
 def padding_mask(size: Size, blur: float, padding: Padding) -> Mask:
     """:func:`box_mask` without the edge of its own: a side without padding is left open. Read-only."""
     return _soft_box(size, _softness(size, blur), padding, least=0)

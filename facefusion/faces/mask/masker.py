@@ -132,13 +132,13 @@ PLAIN = FaceMasker(FaceMaskerSettings(), SWAP_MASKS)
 
 
 def _least(masks: Sequence[Mask], size: Size) -> Mask:
-    """The smallest value at each pixel, within 0..1; 1 where there is no mask."""
+    """The smallest value at each pixel; 1 where there is no mask."""
     if not masks:
         return np.ones((size.height, size.width), np.float32)
     least = masks[0]
     for mask in masks[1:]:
         least = np.minimum(least, mask)
-    return np.clip(least, 0, 1)
+    return least
 
 
 def _size_of(crop: Pixels) -> Size:

@@ -62,7 +62,7 @@ class MaskNetwork:
             picture: height x width x 3 at the network's size, in the colours and the range that it wants.
 
         Returns:
-            Its first output, as height x width x channels.
+            Its first output, as channels x height x width.
 
         Raises:
             ModelError: the graph rejects the input, or gives another shape than it should.
@@ -80,7 +80,7 @@ class MaskNetwork:
         if not np.isfinite(outputs).all():
             raise FloatingPointError(f"{self._name} gave values that are no numbers")
         output: Tensor = outputs[0]
-        return output.transpose(1, 2, 0) if self._planar else output
+        return output if self._planar else output.transpose(2, 0, 1)
 
     def _shape(self, channels: int | None) -> Shape:
         return (1, channels, None, None) if self._planar else (1, None, None, channels)

@@ -32,5 +32,5 @@ class XSeg:
         """See :class:`~facefusion.faces.mask.base.FaceOccluder`."""
         height, width = crop.shape[:2]
         picture = self._network.fitted(crop).astype(np.float32) / np.float32(255)
-        shown = self._network.run(picture)[..., 0].clip(0, 1)
+        shown = self._network.run(picture)[0].clip(0, 1)
         return cast("Mask", cv2.resize(shown, (width, height)))
