@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from facefusion.core.errors import FaceFusionError
-from facefusion.core.values import Size
+from facefusion.core.values import Size, Tensor
 from facefusion.faces.recognise.base import IdentityReading
 from facefusion.processors.face_swapper.families.identity import PictureSource, mean_identity
 from facefusion.vision.geometry import fit_template
@@ -80,7 +80,8 @@ def test_targets_are_recognised_as_they_were_before_any_was_swapped(tmp_path):
 
 
 def test_each_face_gets_its_own_identity_in_a_shared_run(tmp_path):
-    separate, together = [], []
+    separate: list[Tensor] = []
+    together: list[Tensor] = []
     for batch, found in ((1, separate), ("n", together)):
         with ToyShop(tmp_path, "ghost", size=32, batch=batch) as shop:
             swap(shop.swapper(weight=0.2, boost="64x64"), BgrPicture(PIXELS.copy()), TARGETS)
