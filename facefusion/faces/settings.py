@@ -208,10 +208,15 @@ class FaceMaskerSettings:
     face_mask_regions: tuple[str, ...] = option(
         MASK_REGIONS, "parts of the face that mask 'region' lets through", choices=MASK_REGIONS
     )
-    face_mask_blur: float = option(0.3, "how soft the edge of mask 'box' is", minimum=0.0, maximum=1.0)
+    face_mask_blur: float = option(
+        0.3,
+        "how soft the edge of mask 'box' is; 'mesh', which has a soft edge of its own, heeds it where padded",
+        minimum=0.0,
+        maximum=1.0,
+    )
     face_mask_padding: tuple[int, ...] = option(
         (0, 0, 0, 0),
-        "how far mask 'box' stays inside the face's box, in percent: top, right, bottom, left, or fewer as in CSS",
+        "how far mask 'box' stays inside the crop of a face, in percent: top, right, bottom, left, or fewer as in CSS",
         minimum=0,
         maximum=100,
         lengths=(1, 4),
