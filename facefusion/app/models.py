@@ -59,6 +59,7 @@ class Models:
         self.companions = {card.name: card for card in self._catalogue.companions(self.cards.values())}
         """The models that those chosen run beside their own, by name."""
         store.ensure_all(self._all)
+        store.tell_terms(self._all)
         self._files = {
             card.name: ModelFile(card.name, store.ensure(card)) for card in self._all if card.graph is not None
         }

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from facefusion import __version__
+from facefusion.catalogue.catalogue import Catalogue
 from facefusion.config.origin import DEFAULT
 from facefusion.config.request import named_output
 from facefusion.config.settings import PathsSettings
@@ -145,9 +146,7 @@ class ReportFile:
             "settings": dict(self._settings()),
             "inputs": list(self._inputs()),
             "output": None,
-            "models": [
-                {"name": name, "provider": provider, "sha256": None} for name, provider in recorder.models.items()
-            ],
+            "models": [_model(name, provider, None) for name, provider in recorder.models.items()],
             "frames": {"finished": recorder.frames, "held": sorted(recorder.held)},
             "notices": list(recorder.notices),
             "warnings": [message for message, is_warning in recorder.notices.items() if is_warning],
@@ -182,10 +181,7 @@ class ReportFile:
 def _outcome(report: RunReport) -> Json:
     return {
         "output": _file(Path(report.output)),
-        "models": [
-            {"name": name, "provider": provider, "sha256": report.model_hashes.get(name)}
-            for name, provider in report.models.items()
-        ],
+        "models": [_model(name, provider, report.model_hashes.get(name)) for name, provider in report.models.items()],
         "frames": {
             "read": report.frames_read,
             "written": report.frames_written,
@@ -207,6 +203,11 @@ def _outcome(report: RunReport) -> Json:
         "peak_memory_bytes": report.peak_memory,
         "not_kept": list(report.not_kept),
     }
+
+
+def _model(name: str, provider: str, sha256: str | None) -> Json:
+    licences = {card.name: card.licence for card in Catalogue.load().cards()}
+    return {"name": name, "provider": provider, "licence": licences.get(name), "sha256": sha256}
 
 
 def _file(path: Path) -> Json:

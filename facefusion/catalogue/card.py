@@ -104,6 +104,8 @@ class ModelCard:
     """Names of further models that its family runs."""
     stand_ins: tuple[GraphFile, ...] = ()
     """Graphs that do as well, where they lie on this machine and ``graph`` does not."""
+    terms: str = ""
+    """What users of it should know of its licence, as the end of a sentence; empty where it allows every use."""
 
     @property
     def graphs(self) -> tuple[GraphFile, ...]:

@@ -44,7 +44,8 @@ def read(table: Mapping[str, Any]) -> Entries:
     top = _Fields("the catalogue", table)
     wheels = _named(top.tables("wheel"), _wheel)
     files = _named(top.tables("file"), lambda fields: _file(fields, wheels))
-    everything = _cards(top.tables("model"), files)
+    terms = top.texts("terms")
+    everything = [replace(card, terms=terms.get(card.licence, "")) for card in _cards(top.tables("model"), files)]
     awaited = {kind: tuple(names) for kind, names in top.take("awaited", dict, {}).items()}
     ready = [card for card in everything if card.name not in awaited.get(card.kind, ())]
     names = {card.name for card in ready}
@@ -225,6 +226,14 @@ class _Fields:
         if not _SHA256.fullmatch(value):
             self.fail(f"has {value!r} for 'sha256'")
         return value
+
+    def texts(self, name: str) -> Mapping[str, str]:
+        """A table of texts by name; none where it is not there."""
+        taken: dict[str, Any] = self.take(name, dict, {})
+        for key, value in taken.items():
+            if not isinstance(value, str):
+                self.fail(f"has {value!r} for {key!r} in {name!r}")
+        return taken
 
     def tables(self, name: str) -> list[_Fields]:
         """An array of tables, each known by its own name where it has one."""

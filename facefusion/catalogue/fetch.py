@@ -128,6 +128,8 @@ class Fetcher:
         """From the first server that delivers; what one left unfinished the next one continues."""
         failures: list[str] = []
         for published in addresses(graph, self._mirrors):
+            if failures:
+                self._events.emit(Notice(f"{graph.name}: {failures[-1]}. Trying the next address.", warning=True))
             try:
                 self._install_published(graph, published)
             except SourceError as error:

@@ -12,6 +12,7 @@ from facefusion.catalogue.card import GraphFile, ModelCard
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.fetch import Fetcher
 from facefusion.catalogue.names import AUTO
+from facefusion.catalogue.terms import tell_terms
 from facefusion.core.access import looking
 from facefusion.core.errors import ModelError
 from facefusion.core.wording import shown
@@ -88,6 +89,10 @@ class ModelStore:
         missing = {card.graph.name: card.graph for card in cards if card.graph is not None and self.find(card) is None}
         if missing:
             self._fetcher.fetch(tuple(missing.values()))
+
+    def tell_terms(self, cards: Iterable[ModelCard]) -> None:
+        """Say once what the licences of models that are used do not allow."""
+        tell_terms(cards, self._folders[0], self._events)
 
     def is_at_hand(self, card: ModelCard) -> bool:
         """Whether the model, and those that it runs beside its own, run without fetching anything."""

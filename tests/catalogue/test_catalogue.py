@@ -84,6 +84,7 @@ def test_an_entry_becomes_a_card():
         ('member = "toys/net.param"\n', "", "part 'param' needs both wheel and member"),
         ('downloads = [{ url = "https://a.example/net.bin" }]', "", "part 'weights' has no source"),
         ("b" * 64, "b" * 63, "part 'param' has 'b+' for 'sha256'"),
+        ("[[wheel]]", "[terms]\nMIT = 5\n[[wheel]]", "the catalogue has 5 for 'MIT' in 'terms'"),
         ("[[wheel]]", "[[whale]]", "part 'param' refers to 'toys'"),
         ("[preferences]", "[extra]\n[preferences]", "the catalogue has the unknown field 'extra'"),
         ("[preferences]", "[preferences", "no TOML"),
@@ -135,6 +136,18 @@ def test_a_model_of_a_release_runs_from_a_published_file_of_its_name():
 def test_a_mistake_in_a_release_is_named(old, new, message):
     with pytest.raises(ModelError, match=message):
         Catalogue.parse(GOOD + PUBLISHED.replace(old, new))
+
+
+def test_a_card_knows_the_terms_of_its_licence():
+    assert Catalogue.parse(GOOD).card("toy").terms == ""
+    text = GOOD.replace("[[wheel]]", '[terms]\nMIT = "is free"\n[[wheel]]', 1)
+    assert Catalogue.parse(text).card("toy").terms == "is free"
+
+
+def test_models_that_may_not_be_used_commercially_say_so():
+    restricted = {card.name for card in Catalogue.load().cards() if card.terms}
+    assert {"inswapper_128", "hyperswap_1a_256", "codeformer", "retinaface", "arcface_w600k_r50"} <= restricted
+    assert restricted & {"yunet", "sface", "mesh", "gfpgan_1.4", "ghost_1_256", "xseg_1", "2dfan4"} == set()
 
 
 def test_a_name_used_twice_is_an_error():

@@ -119,8 +119,10 @@ def test_a_whole_file_that_was_not_moved_any_more_is_not_fetched_again(tmp_path)
 )
 def test_the_next_server_is_asked_where_one_does_not_deliver(tmp_path, options, reason):
     with Server(GRAPH, **options) as bad, Server(GRAPH) as good:
-        mirrors = [bad.mirror, good.mirror]
-        Fetcher(tmp_path / "good", Ears(), mirrors=mirrors).fetch([published_file()])
+        ears, mirrors = Ears(), [bad.mirror, good.mirror]
+        Fetcher(tmp_path / "good", ears, mirrors=mirrors).fetch([published_file()])
+    address = bad.url.replace("net", "models-3.0.0/toy")
+    assert ears.notices == [f"toy.onnx: from {address}: {reason}. Trying the next address."]
     assert (tmp_path / "good" / "toy.onnx").read_bytes() == GRAPH
 
     with Server(GRAPH, **options) as bad, pytest.raises(ModelError) as caught:

@@ -139,3 +139,13 @@ def test_a_name_of_another_kind_is_an_error(store):
     assert str(caught.value) == (
         "The model 'twin' is a frame_enhancer, no face_swapper. Choose from code, plain, better."
     )
+
+
+def test_a_folder_of_models_that_the_system_does_not_look_into_is_not_passed_over(tmp_path, ears):
+    store = ModelStore(CATALOGUE, [tmp_path / ("x" * 300), tmp_path], ears)
+    bring(tmp_path, "plain.onnx")
+    with pytest.raises(ModelError) as refused:
+        store.find(PLAIN)
+    assert "File name too long. Change the permissions of its folder, or name another one with --models-path." in str(
+        refused.value
+    )

@@ -63,8 +63,13 @@ def test_a_run_that_is_done(folder):
     assert found["output"]["path"] == str(folder / "result.mp4")
     assert found["output"]["sha256"] == hashlib.sha256(b"result").hexdigest()
     assert found["models"] == [
-        {"name": "yunet", "provider": "cpu", "sha256": "ab" * 32},
-        {"name": "mesh", "provider": "code", "sha256": None},
+        {"name": "yunet", "provider": "cpu", "licence": "MIT", "sha256": "ab" * 32},
+        {
+            "name": "mesh",
+            "provider": "code",
+            "licence": "that of this program; topology data Apache-2.0",
+            "sha256": None,
+        },
     ]
     assert found["frames"] == {
         "read": 11,
@@ -102,7 +107,7 @@ def test_a_run_that_fails_reports_what_is_known(capsys):
     assert (found["status"], found["exit_code"]) == ("failed", 1)
     assert found["error"] == {"kind": "MediaError", "message": "target.mp4 breaks off. Repair it."}
     assert found["output"] is None
-    assert found["models"] == [{"name": "yunet", "provider": "cuda", "sha256": None}]
+    assert found["models"] == [{"name": "yunet", "provider": "cuda", "licence": "MIT", "sha256": None}]
     assert found["frames"] == {"finished": 4, "held": [2]}
     assert found["warnings"] == ["Careful."]
     assert "error: target.mp4 breaks off. Repair it.\n" in capsys.readouterr().err
