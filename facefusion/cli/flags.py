@@ -10,6 +10,7 @@ from facefusion.config.legacy import RETIRED
 from facefusion.config.option import EXECUTION_COMMANDS, JOB_STEP_COMMANDS
 from facefusion.config.schema import OptionSpec, Schema, flag_of
 from facefusion.core.errors import UsageError
+from facefusion.core.wording import shown
 
 HELP = "--help"
 NAMED = 3
@@ -46,7 +47,7 @@ class GlobalFlags:
             return starting[0]
         near = get_close_matches(name, self._flags, n=1)
         raise UsageError(
-            f"{name} is no global switch", f"Did you mean {near[0]}?" if near else f"See: {self._program} {HELP}"
+            f"{shown(name)} is no global switch", f"Did you mean {near[0]}?" if near else f"See: {self._program} {HELP}"
         )
 
 
@@ -89,7 +90,7 @@ class CommandFlags:
             raise UsageError(
                 f"{self._command}: {name} is ambiguous: it may mean {', '.join(sorted(starting))}", "Write it in full."
             )
-        raise UsageError(f"{self._command}: {name} is no option of this command", self._hint(name))
+        raise UsageError(f"{self._command}: {shown(name)} is no option of this command", self._hint(name))
 
     def _hint(self, name: str) -> str:
         spec = self._schema.get(name.removeprefix("--").replace("-", "_"))

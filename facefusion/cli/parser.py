@@ -21,6 +21,7 @@ from facefusion.config.render import help_text
 from facefusion.config.schema import OptionSpec, Schema, flag_of
 from facefusion.config.settings import PatternsSettings
 from facefusion.core.errors import UsageError
+from facefusion.core.wording import shown
 
 PROGRAM = "facefusion"
 
@@ -96,7 +97,7 @@ def parse_command(command: Command, words: Sequence[str], schema: Schema) -> Inv
         quote = "A pattern is put in quotes, so that the shell leaves it alone. " if takes_patterns else ""
         see = f"{quote}See: {parser.prog} --help"
         what = "is no option of this command" if rest[0].startswith("-") else "is one word too many"
-        raise UsageError(f"{command.name}: {rest[0]} {what}", see)
+        raise UsageError(f"{command.name}: {shown(rest[0])} {what}", see)
     names = (*(spec.name for spec in specs), *RETIRED)
     given = {name: getattr(found, name) for name in names if hasattr(found, name)}
     positionals = [word for one in command.positionals for word in _words(getattr(found, _place(one), ()))]
@@ -144,9 +145,9 @@ def _usage(positional: Positional) -> str:
 def _check_of(positional: Positional) -> Callable[[str], str]:
     def check(word: str) -> str:
         if positional.is_number and not re.fullmatch(r"[+-]?[0-9]+", word):
-            raise argparse.ArgumentTypeError(f"{word!r} must be a whole number")
+            raise argparse.ArgumentTypeError(f"{shown(word)!r} must be a whole number")
         if positional.choices and word not in positional.choices:
-            raise argparse.ArgumentTypeError(f"{word!r} must be one of {', '.join(positional.choices)}")
+            raise argparse.ArgumentTypeError(f"{shown(word)!r} must be one of {', '.join(positional.choices)}")
         return word
 
     return check
@@ -190,4 +191,4 @@ def _unknown_command(word: str) -> UsageError:
     names = [command.name for command in COMMANDS]
     near = get_close_matches(word, names, n=1)
     hint = f"Did you mean {near[0]}?" if near else f"Commands are: {', '.join(names)}."
-    return UsageError(f"there is no command {word!r}", hint)
+    return UsageError(f"there is no command {shown(word)!r}", hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -162,7 +163,15 @@ def _parse_scalar(spec: OptionSpec, raw: RawValue, word: str) -> Any:  # noqa: A
         raise _refusal(spec, raw, word, "must not be empty")
     if "\0" in word:
         raise _refusal(spec, raw, word.replace("\0", "\\0"), "must not hold a null character")
-    return Path(word) if scalar is Path else word
+    return _path(spec, raw, word) if scalar is Path else word
+
+
+def _path(spec: OptionSpec, raw: RawValue, word: str) -> Path:
+    try:
+        os.fsencode(word)
+    except UnicodeEncodeError:  # halves of surrogate pairs, as JSON can hold them
+        raise _refusal(spec, raw, word, "holds what no file's name can hold") from None
+    return Path(word)
 
 
 def _parse_flag(spec: OptionSpec, raw: RawValue, word: str) -> bool:

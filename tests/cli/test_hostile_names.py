@@ -7,16 +7,29 @@ from pathlib import Path
 
 import pytest
 
+from facefusion.cli.application import load_application
 from facefusion.cli.command import COMMANDS, JOB
 from facefusion.cli.main import main, program_schema
 from tests.cli.fakes import FakeApplication
 
+
+class Program(FakeApplication):
+    """Has the real program's options, and does nothing."""
+
+    def settings_groups(self):
+        return load_application().settings_groups()
+
+    def option_choices(self):
+        return load_application().option_choices()
+
+
+SCHEMA = program_schema(Program())
 NAMES = ("x" * 300, "x/" * 3000, "file/below", "loop/a.jpg", "a\x1b[31m\nb.jpg")
 TAKES = [
     (command, spec)
     for command in COMMANDS
     if command.name not in ("benchmark", "doctor")  # which measure, and look at the machine
-    for spec in program_schema(FakeApplication()).of_command(command.name)
+    for spec in SCHEMA.of_command(command.name)
     if spec.type.scalar is Path or spec.name.endswith("_pattern")
 ]
 FILES = {"target_path": "target.jpg", "output_path": "result.jpg", "target_pattern": "target.jpg"}
@@ -34,7 +47,7 @@ def folder(tmp_path, monkeypatch):
 
 def words_of(command, spec, name):
     """A command line that is whole but for the name."""
-    specs = program_schema(FakeApplication()).of_command(command.name)
+    specs = SCHEMA.of_command(command.name)
     given = {one.flag: FILES[one.name] for one in specs if one.name in FILES} | {spec.flag: name}
     return [command.name, *positionals(command), *(f"{flag}={value}" for flag, value in given.items())]
 
@@ -44,7 +57,7 @@ def positionals(command):
 
 
 def said(words, capsys):
-    code = main(words, FakeApplication())
+    code = main(words, Program())
     captured = capsys.readouterr()
     errors = [line for line in captured.err.splitlines() if line.startswith("error:")]
     assert "defect" not in captured.err
@@ -68,3 +81,16 @@ def test_so_does_the_name_of_a_job(command, name, capsys):
     words = [name if word == "one" else word for word in positionals(command)]
     said([command.name, *words], capsys)
     said(["job-list", "drafted"], capsys)
+
+
+@pytest.mark.parametrize("words", [("x" * 10**5,), ("run", "--" + "x" * 10**5), ("run", "x" * 10**5)])
+def test_a_word_that_is_none_is_named_in_few_words(words, capsys):
+    assert main(words, Program()) == 2
+    assert len(capsys.readouterr().err) < 1000
+
+
+@pytest.mark.parametrize("word", ["x" * 10**5, "1" * 10**5 + "x"])
+def test_a_number_or_a_choice_that_is_none_is_named_in_few_words(word, capsys):
+    for words in (("job-list", word), ("job-remove-step", "one", word)):
+        assert main(words, Program()) == 2
+        assert len(capsys.readouterr().err) < 1000

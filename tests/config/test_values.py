@@ -82,6 +82,11 @@ def test_words_become_values(name, words, value):
             "--face-selector-mode mnay: must be one of many, one, reference (from command line). Did you mean many?",
         ),
         ("target_path", ("",), "--target-path : must not be empty (from command line)."),
+        (
+            "target_path",
+            ("a\ud800b",),
+            "--target-path a\ud800b: holds what no file's name can hold (from command line).",
+        ),
         ("target_path", ("a\0b",), "--target-path a\0b: must not hold a null character (from command line)."),
         (
             "halt_on_error",

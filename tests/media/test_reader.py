@@ -278,6 +278,8 @@ def test_what_cannot_be_read_is_named(tmp_path):
         probe(tmp_path / "c.mp4")
     with pytest.raises(MediaError, match="is a folder"):
         probe(tmp_path)
+    with pytest.raises(MediaError, match="File name too long"):
+        probe(tmp_path / f"{'x' * 300}.mp4")
 
 
 def test_sound_alone_is_refused(tmp_path):
