@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from facefusion.catalogue.card import ModelCard
+from facefusion.catalogue.catalogue import Catalogue
 from facefusion.config.state import Snapshot
 from facefusion.core.values import Size
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.bench import Bench
+from facefusion.faces.classify.families import FACE_CLASSIFIERS
+from facefusion.faces.detect.base import ScoreScale
 from facefusion.faces.detect.families import build_detector
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.landmark.families import FACE_LANDMARKERS
@@ -23,14 +26,19 @@ from facefusion.faces.settings import (
     FaceLandmarkerSettings,
     FaceMaskerSettings,
     FaceRecognizerSettings,
+    FaceSelectorSettings,
     FaceTrackerSettings,
 )
 from facefusion.faces.track import FaceTracker, TrackerLimits
 
+FACE_CLASSIFIER = "face_classifier"
+
 
 def face_models(snapshot: Snapshot) -> dict[str, str]:
-    """The models that face analysis needs: kind to the name chosen, or ``auto``."""
-    return {
+    """The models that face analysis needs: kind to the name chosen, or ``auto``; a classifier for filters only."""
+    filtered = bool(snapshot.get(FaceSelectorSettings).filters)
+    classifier = {FACE_CLASSIFIER: Catalogue.load().preferred(FACE_CLASSIFIER)[0].name} if filtered else {}
+    return classifier | {
         "face_detector": snapshot.get(FaceDetectorSettings).face_detector_model,
         "face_landmarker": snapshot.get(FaceLandmarkerSettings).face_landmarker_model,
         "face_recognizer": snapshot.get(FaceRecognizerSettings).face_recognizer_model,
@@ -38,7 +46,7 @@ def face_models(snapshot: Snapshot) -> dict[str, str]:
 
 
 def build_analyser(snapshot: Snapshot, cards: Mapping[str, ModelCard], bench: Bench) -> FaceAnalyser:
-    """Detector, landmarker and recogniser as the settings say."""
+    """Detector, landmarker, recogniser and classifier as the settings say, with the models of :func:`face_models`."""
     detection = snapshot.get(FaceDetectorSettings)
     detector, landmarker, recogniser = (cards[kind] for kind in ("face_detector", "face_landmarker", "face_recognizer"))
     search = FaceSearch(
@@ -47,12 +55,15 @@ def build_analyser(snapshot: Snapshot, cards: Mapping[str, ModelCard], bench: Be
         detection.face_detector_score,
         detection.margin,
     )
+    classifier = cards.get(FACE_CLASSIFIER)
     return FaceAnalyser(
         search,
         FACE_LANDMARKERS[landmarker.family](landmarker, bench.runner(landmarker)),
         FACE_RECOGNISERS[recogniser.family](recogniser, bench.runner(recogniser)),
         snapshot.get(FaceLandmarkerSettings).face_landmarker_score,
         detection.face_detector_angles,
+        None if classifier is None else FACE_CLASSIFIERS[classifier.family](classifier, bench.runner(classifier)),
+        ScoreScale.of(detector),
     )
 
 

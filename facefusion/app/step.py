@@ -27,7 +27,9 @@ from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.bench import Bench
+from facefusion.faces.settings import FaceSelectorSettings
 from facefusion.faces.sources import find_source_faces
+from facefusion.faces.traits import automatic_filters, check_ages
 from facefusion.inference.interruption import Interruption
 from facefusion.media.codecs import check_encoder
 from facefusion.media.container import container_of
@@ -46,10 +48,6 @@ from facefusion.processors.base import Processor, ProcessorKind, Source, Worksho
 from facefusion.processors.registry import ProcessorEntry, find_processor
 
 CONTENT_ANALYSER = "content_analyser"
-
-DOUBTFUL_SCORE = 0.75
-"""Below this a source's face may be none: a dog's had 0.71, a person's behind a surgical mask 0.60, clear ones 0.85
-and up."""
 
 
 def run_step(snapshot: Snapshot, sessions: Sessions, events: EventSink, stop: StopToken) -> RunReport:
@@ -101,6 +99,7 @@ class _Step:
         photos = self._photos()
         subject = Subject.open(target)
         self._check_output(subject, output)
+        check_ages(self._snapshot.get(FaceSelectorSettings))
         self._tell(subject.info.notices)
         models = Models(open_store(self._snapshot, self._events, self._stop), self._model_choices(), self._events)
         self._stop.check()
@@ -186,12 +185,14 @@ class _Step:
         return next((probe_sound(path) for path in files), None)
 
     def _photos(self) -> tuple[Path, ...]:
-        """Source images, where a processor wants any; sources may be sound too.
+        """Source images, where a processor or a filter of faces wants any; sources may be sound too.
 
         Raises:
             UsageError: there is none.
         """
         wanting = [chosen.entry.name for chosen in self._chosen if chosen.kind.needs_sources]
+        if self._needs_faces():
+            wanting += [f"{name} = auto" for name in automatic_filters(self._snapshot.get(FaceSelectorSettings))]
         if not wanting:
             return ()
         photos = tuple(path for path in self._paths.source_paths if kind_of(path) is not MediaKind.AUDIO)
@@ -215,7 +216,7 @@ class _Step:
         if analyser is None or not photos:
             return ()
         found = find_source_faces(((str(path), read_image(path)) for path in photos), analyser)
-        for doubtful in (source for source in found if source.face.score < DOUBTFUL_SCORE):
+        for doubtful in (source for source in found if source.face.score < analyser.scores.doubtful):
             message = (
                 f"The face found in {doubtful.path} is in doubt (score {doubtful.face.score:.2f}): is it a person's?"
             )
@@ -236,7 +237,7 @@ class _Step:
         judge = CONTENT_MODELS[content.family](content, runners(content))
         return FrameWork(
             [self._build(chosen, models, runners, sources, subject) for chosen in self._chosen],
-            self._finders(subject, analyser),
+            self._finders(subject, analyser, sources),
             ContentAnalyser(judge, str(subject.info.path), subject.duration),
             self._events,
             self._clock,
@@ -244,10 +245,12 @@ class _Step:
             final_size=self._wanted_size(output).of(subject.info),
         )
 
-    def _finders(self, subject: Subject, analyser: FaceAnalyser | None) -> Callable[[], FaceFinder]:
+    def _finders(
+        self, subject: Subject, analyser: FaceAnalyser | None, sources: tuple[Source, ...]
+    ) -> Callable[[], FaceFinder]:
         if analyser is None:
             return _blind
-        return face_finders(subject, self._snapshot, analyser, self._trim.start or 0, self._events)
+        return face_finders(subject, self._snapshot, analyser, self._trim.start or 0, self._events, sources)
 
     def _build(
         self, chosen: _Chosen, models: Models, runners: Runners, sources: tuple[Source, ...], subject: Subject

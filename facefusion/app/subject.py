@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,18 +11,19 @@ from pathlib import Path
 from facefusion.app.faces import build_tracker
 from facefusion.config.origin import DEFAULT
 from facefusion.config.state import Snapshot
-from facefusion.core.errors import PastEndError, UsageError
+from facefusion.core.errors import PastEndError
 from facefusion.core.formats import MediaKind
-from facefusion.core.values import Embedding, Frame, Picture
+from facefusion.core.values import Embedding, FaceTraits, Frame, Picture
 from facefusion.faces.analyse import FaceAnalyser
-from facefusion.faces.selection import FaceSelector, find_reference
+from facefusion.faces.selection import FaceSelector, find_reference, sort_faces
 from facefusion.faces.settings import FaceSelectorSettings
+from facefusion.faces.traits import TraitFilter, automatic_filters
 from facefusion.media.frame_reader import frame_reader
 from facefusion.media.image import ImageDetails, read_image_with_details
 from facefusion.media.probe import MediaInfo, probe
 from facefusion.observability.events import EventSink
 from facefusion.pipeline.frames import FaceFinder, Sighting
-from facefusion.processors.base import Target
+from facefusion.processors.base import Source, Target
 
 REFERENCE = "reference"
 
@@ -78,7 +79,12 @@ class Subject:
 
 
 def face_finders(
-    subject: Subject, snapshot: Snapshot, analyser: FaceAnalyser, first_frame: int, events: EventSink
+    subject: Subject,
+    snapshot: Snapshot,
+    analyser: FaceAnalyser,
+    first_frame: int,
+    events: EventSink,
+    sources: Sequence[Source] = (),
 ) -> Callable[[], FaceFinder]:
     """What makes finders of the faces to work on in each frame, as the selector's settings say.
 
@@ -90,36 +96,36 @@ def face_finders(
         analyser: finds and recognises.
         first_frame: index of the first frame that is worked on; the reference is taken there unless the user says.
         events: told where the reference comes from another frame.
+        sources: the largest face among them says what filters that follow the source let through.
 
     Raises:
         FaceNotFoundError: the reference frame that the user chose shows no face.
         PastEndError: the target does not have the reference frame.
-        UsageError: a filter is set that no model here can serve.
     """
     settings = snapshot.get(FaceSelectorSettings)
-    _refuse_filters(settings, snapshot)
+    people = TraitFilter.of(settings, _largest_traits(sources, analyser) if automatic_filters(settings) else None)
     reference: Embedding | None = None
     if settings.face_selector_mode == REFERENCE:
         explicit = snapshot.origin("reference_frame_number") != DEFAULT
         with subject.frames(max(settings.reference_frame_number, 0) if explicit else first_frame) as frames:
             try:
-                reference = find_reference(frames, analyser, settings, events, explicit=explicit)
+                reference = find_reference(frames, analyser, settings, events, explicit=explicit, people=people)
             except PastEndError as error:
                 remedy = "Choose another --reference-frame-number; it counts from 0." if explicit else error.remedy
                 raise PastEndError(error.fault, remedy) from error
 
     def for_image() -> FaceFinder:
-        selector = FaceSelector(settings, reference)
+        selector = FaceSelector(settings, reference, people)
         recognise = settings.face_selector_mode == REFERENCE
 
         def find(frame: Frame) -> Sighting:
-            faces = analyser.faces(frame.picture, recognise=recognise)
+            faces = analyser.faces(frame.picture, recognise=recognise, classify=not recognise)
             return Sighting(selector.select(faces), len(faces))
 
         return find
 
     def for_video() -> FaceFinder:
-        selector, tracker = FaceSelector(settings, reference), build_tracker(snapshot, analyser)
+        selector, tracker = FaceSelector(settings, reference, people), build_tracker(snapshot, analyser)
 
         def find(frame: Frame) -> Sighting:
             faces = tracker.observe(frame)
@@ -130,15 +136,10 @@ def face_finders(
     return for_video if subject.still is None else for_image
 
 
-def _refuse_filters(settings: FaceSelectorSettings, snapshot: Snapshot) -> None:
-    """Refuse filters that no model here can serve: passing over them would change people who are not meant.
-
-    Raises:
-        UsageError: such a filter is set.
-    """
-    for name in settings.filters:
-        raise UsageError(
-            f"{name} = {getattr(settings, name)}: this version has no model that tells gender, age or group, and would "
-            f"work on everybody ({snapshot.origin(name)})",
-            "Leave it out, and choose people with --face-selector-mode reference.",
-        )
+def _largest_traits(sources: Sequence[Source], analyser: FaceAnalyser) -> FaceTraits | None:
+    """What the largest source face looks like; none without sources."""
+    if not sources:
+        return None
+    largest = sort_faces([source.face for source in sources], "large-small")[0]
+    picture = next(source.picture for source in sources if source.face is largest)
+    return analyser.classify(picture, largest)

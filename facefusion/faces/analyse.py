@@ -8,29 +8,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from facefusion.core.values import Box, Embedding, Face, Landmarks5, Picture
-from facefusion.faces.detect.base import Detections
+from facefusion.core.values import Box, Embedding, Face, FaceTraits, Landmarks5, Picture
+from facefusion.faces.classify.base import FaceClassifier
+from facefusion.faces.detect.base import YUNET_SCORES, Detections, ScoreScale
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.landmark.base import FaceLandmarker, MeshReading, region_of_detection, region_of_mesh
-from facefusion.faces.landmark.points import FACE_POINTS, eye_distance, five_points
+from facefusion.faces.landmark.points import FACE_POINTS, aligned_points, eye_distance, five_points
 from facefusion.faces.recognise.base import FaceRecogniser
 from facefusion.vision.boxes import enclosing_box, suppress_overlaps
 from facefusion.vision.geometry import SquareRegion
 
 QUARTER_TURNS = (0, 90, 180, 270)
 
-CLEAR_SCORE = 0.92
-"""A find below this may be a face seen at the wrong quarter turn: over 40 photos those scored up to 0.91."""
-
-TURNED_SCORE = 0.8
-"""What a find at a quarter turn that was not asked for must score: true ones had 0.89 and up, hands and folds 0.72."""
-
 DISAGREEMENT_LIMIT = 0.5
 """Mean distance between the five points of mesh and detector, in eye distances, at which the mesh lies on something
 else. True finds had up to 0.25, wrong turns 0.1 to 0.8."""
 
-OVERLAP_LIMIT = 0.4
-"""Meshes whose boxes overlap by more than this (intersection over union) lie on one face."""
+OVERLAP_LIMITS = (0.4, 0.3, 0.2, 0.1)
+"""Meshes whose boxes overlap by more than this (intersection over union) lie on one face; by how many quarter turns
+were asked for, from 1."""
 
 
 class Find(NamedTuple):
@@ -61,7 +57,7 @@ def face_of_mesh(reading: MeshReading, score: float) -> Face:
 
 
 class FaceAnalyser:
-    """Detector, landmarker and recogniser as one.
+    """Detector, landmarker, recogniser and, where one is wanted, classifier as one.
 
     Args:
         search: finds faces.
@@ -69,6 +65,8 @@ class FaceAnalyser:
         recogniser: tells whose they are.
         minimum_presence: 0..1; a mesh less sure than this to lie on a face is dropped.
         angles: quarter turns, in degrees counter-clockwise, at which to look in any case.
+        classifier: tells what people look like; none where nobody asks.
+        scores: what the detector's scores mean.
     """
 
     def __init__(
@@ -78,26 +76,41 @@ class FaceAnalyser:
         recogniser: FaceRecogniser,
         minimum_presence: float = 0.5,
         angles: Sequence[int] = (0,),
+        classifier: FaceClassifier | None = None,
+        scores: ScoreScale = YUNET_SCORES,
     ) -> None:
         self.minimum_presence = minimum_presence
+        self.scores = scores
         self._search = search
         self._landmarker = landmarker
         self._recogniser = recogniser
+        self._classifier = classifier
         self._angles = tuple(angles)
+        self._overlap_limit = OVERLAP_LIMITS[len(set(self._angles)) - 1]
         self._other_angles = tuple(angle for angle in QUARTER_TURNS if angle not in angles)
 
-    def faces(self, picture: Picture, *, recognise: bool) -> tuple[Face, ...]:
-        """Every face of a picture on its own, best score first; faces that lie sideways or upside down too."""
+    def faces(self, picture: Picture, *, recognise: bool, classify: bool = False) -> tuple[Face, ...]:
+        """Every face of a picture on its own, best score first; faces that lie sideways or upside down too.
+
+        Args:
+            picture: only read.
+            recognise: whether to say whose they are.
+            classify: whether to say what they look like, where there is a classifier.
+        """
         measured = self.measure(picture, self.detect(picture, thorough=True))
         return tuple(
-            replace(one.face(), embedding=self.recognise(picture, one.find.points) if recognise else None)
+            replace(
+                face := one.face(),
+                embedding=self.recognise(picture, one.find.points) if recognise else None,
+                traits=self.classify(picture, face) if classify else None,
+            )
             for one in measured
         )
 
     def detect(self, picture: Picture, *, thorough: bool) -> list[Find]:
         """What the detector finds at the angles asked for; where ``thorough``, at the others too if there is doubt."""
         found = _finds(self._search.find(picture, self._angles))
-        if thorough and self._other_angles and (not found or min(find.score for find in found) < CLEAR_SCORE):
+        if thorough and self._other_angles and (not found or min(find.score for find in found) < self.scores.clear):
             found += self.detect_turned(picture)
         return found
 
@@ -105,7 +118,8 @@ class FaceAnalyser:
         """What the detector finds at the quarter turns that :meth:`detect` leaves out."""
         if not self._other_angles:
             return []
-        return [find for find in _finds(self._search.find(picture, self._other_angles)) if find.score >= TURNED_SCORE]
+        found = _finds(self._search.find(picture, self._other_angles))
+        return [find for find in found if find.score >= self.scores.turned]
 
     def measure(self, picture: Picture, finds: Sequence[Find]) -> list[Measured]:
         """Read the mesh of each find; drop those not believed, and all but the best on one face. Best first."""
@@ -114,7 +128,7 @@ class FaceAnalyser:
             return []
         boxes = np.stack([enclosing_box(one.reading.mesh[:FACE_POINTS]) for one in measured])
         qualities = np.array([one.quality for one in measured], np.float32)
-        return [measured[index] for index in suppress_overlaps(boxes, qualities, OVERLAP_LIMIT)]
+        return [measured[index] for index in suppress_overlaps(boxes, qualities, self._overlap_limit)]
 
     def read(self, picture: Picture, region: SquareRegion) -> MeshReading:
         """One pass of the landmarker, for a face whose place is known."""
@@ -123,6 +137,10 @@ class FaceAnalyser:
     def recognise(self, picture: Picture, points: Landmarks5) -> Embedding:
         """Whose face it is. Tells people apart a little better with the detector's points than with the mesh's."""
         return self._recogniser.embed(picture, points)
+
+    def classify(self, picture: Picture, face: Face) -> FaceTraits | None:
+        """What a person looks like; none without a classifier."""
+        return None if self._classifier is None else self._classifier.classify(picture, aligned_points(face))
 
     def _measure_one(self, picture: Picture, find: Find) -> Measured | None:
         first = self._landmarker.read(picture, region_of_detection(find.box, find.points))

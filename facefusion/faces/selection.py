@@ -9,6 +9,7 @@ from facefusion.core.values import Embedding, Face, Frame
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.recognise.base import distance
 from facefusion.faces.settings import FaceSelectorSettings
+from facefusion.faces.traits import EVERYBODY, TraitFilter
 from facefusion.observability.events import EventSink, Notice
 
 LOYALTY = 0.05
@@ -46,10 +47,17 @@ class FaceSelector:
     Args:
         settings: mode, order and limit.
         reference: whom to look for in mode ``reference``; where there is none, nobody is chosen.
+        people: whom to choose from in the other modes.
     """
 
-    def __init__(self, settings: FaceSelectorSettings, reference: Embedding | None = None) -> None:
+    def __init__(
+        self,
+        settings: FaceSelectorSettings,
+        reference: Embedding | None = None,
+        people: TraitFilter = EVERYBODY,
+    ) -> None:
         self._settings = settings
+        self._people = people
         self._reference = reference
         self._accepted: set[int] = set()
         self._chosen: int | None = None
@@ -59,15 +67,17 @@ class FaceSelector:
         """The faces to work on, of those in a frame.
 
         Args:
-            faces: with embeddings, for mode ``reference``; with tracks, in a video.
+            faces: with embeddings, for mode ``reference``; with traits, where only some people are meant in the others;
+                with tracks, in a video.
             time: of the frame, in seconds.
         """
         ordered = sort_faces(faces, self._settings.face_selector_order)
+        meant = tuple(face for face in ordered if self._people.lets_through(face))
         match self._settings.face_selector_mode:
             case "many":
-                return ordered
+                return meant
             case "one":
-                return self._one(ordered, time)
+                return self._one(meant, time)
             case _:
                 return tuple(face for face in ordered if self._is_reference(face))
 
@@ -116,6 +126,7 @@ def find_reference(
     events: EventSink,
     *,
     explicit: bool,
+    people: TraitFilter = EVERYBODY,
 ) -> Embedding | None:
     """Whom mode ``reference`` looks for.
 
@@ -125,6 +136,7 @@ def find_reference(
         settings: which face of the frame it is.
         events: told where another frame than the first is used.
         explicit: whether the user chose the frame. If so no other will do; if not, the first that shows a face does.
+        people: whom the filters let through; the reference is one of them.
 
     Returns:
         The identity; none where no frame shows a face and none was asked for.
@@ -135,18 +147,27 @@ def find_reference(
     first: int | None = None
     for frame in frames:
         first = frame.index if first is None else first
-        faces: tuple[Face, ...] = ()
+        seen: tuple[Face, ...] = ()
         if frame.index == first or analyser.detect(frame.picture, thorough=False):
-            faces = analyser.faces(frame.picture, recognise=True)
+            seen = analyser.faces(frame.picture, recognise=True, classify=people != EVERYBODY)
+        faces = tuple(face for face in seen if people.lets_through(face))
         if faces:
             if frame.index != first:
                 events.emit(
-                    Notice(f"Frame {first} shows no face; the reference face is taken from frame {frame.index}.")
+                    Notice(
+                        f"Frame {first} shows no face{_meant(people)}; the reference face is taken from frame "
+                        f"{frame.index}."
+                    )
                 )
             return reference_face(faces, settings).embedding
         if explicit:
             raise FaceNotFoundError(
-                f"Frame {frame.index} of the target, chosen with --reference-frame-number, shows no face",
+                f"Frame {frame.index} of the target, chosen with --reference-frame-number, shows no face"
+                f"{_meant(people)}",
                 "Choose a frame that does, or work on all faces with --face-selector-mode many.",
             )
     return None
+
+
+def _meant(people: TraitFilter) -> str:
+    return "" if people == EVERYBODY else " that the filters of gender, age and group let through"

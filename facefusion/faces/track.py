@@ -10,7 +10,14 @@ from itertools import combinations
 import numpy as np
 
 from facefusion.core.values import Box, Embedding, Face, Frame, Picture
-from facefusion.faces.analyse import CLEAR_SCORE, DISAGREEMENT_LIMIT, FaceAnalyser, Find, Measured, disagreement
+from facefusion.faces.analyse import (
+    DISAGREEMENT_LIMIT,
+    FaceAnalyser,
+    Find,
+    Measured,
+    disagreement,
+    face_of_mesh,
+)
 from facefusion.faces.landmark.points import eye_distance, five_points
 from facefusion.faces.tracked import LARGEST_SAMPLE_COUNT, Identity, Track
 from facefusion.vision.boxes import box_overlap, intersection_over_union, pair_best_first
@@ -20,9 +27,6 @@ SAME_PERSON = 0.36
 
 STRANGERS = 0.2
 """Cosine below which two views show two people. Between the limits a view is too poor to say."""
-
-SAMPLE_SCORE = 0.8
-"""What a find must score for its view to teach anything about identity."""
 
 SAME_PLACE = 0.5
 """Overlap (intersection over union) from which two tracks lie on one face."""
@@ -157,17 +161,27 @@ class FaceTracker:
         """Learn who the followed faces are; of the doubted ones, first ask whether they still are."""
         doubted: list[tuple[Track, Embedding]] = []
         for track, find in confirmed:
-            if find.score < SAMPLE_SCORE or not (track.doubted or track.identity.samples < LARGEST_SAMPLE_COUNT):
+            wanted = track.doubted or track.identity.samples < LARGEST_SAMPLE_COUNT
+            if not wanted or find.score < self._analyser.scores.sample:
                 continue
             view = self._analyser.recognise(picture, find.points)
             if track.doubted:
                 doubted.append((track, view))
             elif track.identity.likeness(view) >= SAME_PERSON:
-                track.identity.learn(view)
+                self._learn(track, view, picture)
         if doubted:
-            self._settle(doubted)
+            self._settle(doubted, picture)
 
-    def _settle(self, doubted: Sequence[tuple[Track, Embedding]]) -> None:
+    def _learn(self, track: Track, view: Embedding, picture: Picture) -> None:
+        """Add a view to what is known of whom a track shows; and how they look, while that is not settled."""
+        identity = track.identity
+        identity.learn(view)
+        if not identity.vote.settled:
+            look = self._analyser.classify(picture, face_of_mesh(track.reading, track.score))
+            if look is not None:
+                identity.vote.hear(look)
+
+    def _settle(self, doubted: Sequence[tuple[Track, Embedding]], picture: Picture) -> None:
         """Say for doubted tracks who they show: themselves, one another, someone who was lost, or someone new."""
         own = [track.identity for track, _ in doubted]
         known = own + [track.identity for track in self._lost()]
@@ -183,13 +197,13 @@ class FaceTracker:
                 # Who was followed until now is out of sight, and may come back.
                 self._tracks.append(Track(track.identity, track.reading, track.score, track.seen, lost=True))
                 track.become(identity)
-            identity.learn(view)
+            self._learn(track, view, picture)
         shown = {id(track.identity) for track in self._active()}
         self._tracks = [track for track in self._tracks if not track.lost or id(track.identity) not in shown]
 
     def _welcome(self, finds: list[Find], picture: Picture, time: float) -> None:
         """Measure what is new in the picture, and take it up as a lost face found again or as a new one."""
-        unclear = any(find.score < CLEAR_SCORE for find in finds) or not (finds or self._active())
+        unclear = any(find.score < self._analyser.scores.clear for find in finds) or not (finds or self._active())
         if unclear and time - self._searched_turned >= self._limits.interval:
             finds = finds + self._analyser.detect_turned(picture)
             self._searched_turned = time
@@ -205,7 +219,7 @@ class FaceTracker:
                 self._tracks.append(track)
             else:
                 track.restart(measured, time, stale=time - track.seen > STALE)
-            track.identity.learn(view)
+            self._learn(track, view, picture)
 
     def _lost_track(self, box: Box, view: Embedding, time: float) -> Track | None:
         """The lost track that a found face continues: the same person's, or the one just lost at that place."""

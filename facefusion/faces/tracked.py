@@ -14,6 +14,7 @@ from facefusion.faces.landmark.base import EXPANSION, MeshReading, region_of_mes
 from facefusion.faces.landmark.points import FACE_POINTS, eye_distance
 from facefusion.faces.recognise.base import similarity, unit
 from facefusion.faces.smoothing import MeshSmoother
+from facefusion.faces.traits import TraitVote
 from facefusion.vision.boxes import enclosing_box
 from facefusion.vision.geometry import SquareRegion, compose, invert
 
@@ -51,6 +52,7 @@ class Identity:
     embedding: Embedding | None = None
     samples: int = 0
     """Views that ``embedding`` is the mean of."""
+    vote: TraitVote = field(default_factory=TraitVote)
 
     def likeness(self, embedding: Embedding) -> float:
         """Cosine to a view; 0, a stranger's, where nothing is known."""
@@ -149,7 +151,13 @@ class Track:
         """The face in the present frame, steadied. Once per frame."""
         steady = self.reading._replace(mesh=self.smoother.smooth(self.reading.mesh, time))
         face, identity = face_of_mesh(steady, self.score), self.identity
-        face = replace(face, embedding=identity.embedding, track=identity.number, fresh=self.fresh)
+        face = replace(
+            face,
+            embedding=identity.embedding,
+            traits=identity.vote.traits,
+            track=identity.number,
+            fresh=self.fresh,
+        )
         self.fresh = False
         return face
 

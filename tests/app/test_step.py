@@ -11,7 +11,6 @@ import cv2
 import numpy as np
 import pytest
 
-from facefusion.app import step
 from facefusion.app.engine import Engine
 from facefusion.core.errors import (
     FaceNotFoundError,
@@ -23,6 +22,7 @@ from facefusion.core.errors import (
     UsageError,
 )
 from facefusion.core.stop import StopToken
+from facefusion.faces.detect.base import ScoreScale
 from facefusion.media import codecs
 from facefusion.media.segment import Segment, SegmentEncoder
 from facefusion.observability.events import ModelLoaded, Notice
@@ -168,7 +168,7 @@ def test_a_source_without_a_face_is_named(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_source_face_in_doubt_is_said(run: Run, sink: RecordingSink, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(step, "DOUBTFUL_SCORE", 1.0)
+    monkeypatch.setattr(ScoreScale, "of", classmethod(lambda scale, card: scale(doubtful=1.0)))
     run(tmp_path / "out.mp4", trim_frame_end=1)
     warnings = [event.message for event in sink.events if isinstance(event, Notice) and event.warning]
     assert len(warnings) == 1
