@@ -21,10 +21,12 @@ def toys(tmp_path):
 
 
 @pytest.mark.parametrize("names", [tuple(OUTPUTS), NUMBERS], ids=["named", "numbered"])
-@pytest.mark.parametrize(("sides", "half"), [((160, 160), False), (("height", "width"), True)], ids=["fixed", "open"])
+@pytest.mark.parametrize(
+    ("height", "width", "half"), [(160, 160, False), ("height", "width", True)], ids=["fixed", "open"]
+)
 @pytest.mark.parametrize(("face", "frame"), SCENES)
-def test_a_planted_face_is_found(toys, face, frame, sides, half, names):
-    check_planted(YuNet(card("yunet"), toys.run(detectors.yunet(*sides, names, half=half))), face, frame)
+def test_a_planted_face_is_found(toys, face, frame, height, width, half, names):
+    check_planted(YuNet(card("yunet"), toys.run(detectors.yunet(height, width, names, half=half))), face, frame)
 
 
 def test_a_graph_of_another_family_is_refused(toys):
