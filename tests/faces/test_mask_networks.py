@@ -32,13 +32,23 @@ def by_hand(pixels, channel=0, side=256):
     return cv2.resize(np.clip(2 * level - 0.5, 0, 1), pixels.shape[1::-1])
 
 
+def xseg(pool, numbers=None, **about):
+    return XSeg(toys.card("xseg_1", "xseg", **numbers or {}), pool.run(toys.occluder(**about)))
+
+
+def bisenet(pool, numbers=None, **about):
+    return BiSeNet(
+        toys.card("bisenet_resnet_34", "bisenet", "face_parser", **numbers or {}), pool.run(toys.parser(**about))
+    )
+
+
 class TestXSeg:
     @pytest.mark.parametrize("channel", [0, 1, 2])
     @pytest.mark.parametrize("side", [128, 256, 300])
     def test_takes_blue_green_red_and_gives_what_shows_the_face(self, tmp_path, channel, side):
         pixels = crop(side)
         with Toys(tmp_path) as pool:
-            found = XSeg(toys.card("xseg_1", "xseg"), pool.run(toys.occluder(channel=channel))).uncovered(pixels)
+            found = xseg(pool, channel=channel).uncovered([pixels])[0]
         assert (found.shape, found.dtype) == ((side, side), np.float32)
         assert (found.min(), found.max()) == (0, 1)
         np.testing.assert_allclose(found, by_hand(pixels, channel), atol=1e-6)
@@ -56,22 +66,20 @@ class TestXSeg:
     def test_size_and_layout_are_those_of_the_graph(self, tmp_path, about, numbers, side):
         pixels = crop(100)
         with Toys(tmp_path) as pool:
-            found = XSeg(toys.card("xseg_1", "xseg", **numbers), pool.run(toys.occluder(**about))).uncovered(pixels)
+            found = xseg(pool, numbers, **about).uncovered([pixels])[0]
         np.testing.assert_allclose(found, by_hand(pixels, side=side), atol=1e-6)
 
     def test_half_precision_is_cast(self, tmp_path):
         pixels = crop(256)
         with Toys(tmp_path) as pool:
-            found = XSeg(toys.card("xseg_1", "xseg"), pool.run(toys.occluder(element=TensorProto.FLOAT16))).uncovered(
-                pixels
-            )
+            found = xseg(pool, element=TensorProto.FLOAT16).uncovered([pixels])[0]
         assert found.dtype == np.float32
         np.testing.assert_allclose(found, by_hand(pixels), atol=2e-3)
 
     def test_fractions_of_a_level_of_a_deep_crop_count(self, tmp_path):
         pixels = np.full((256, 256, 3), 127.25, np.float32)
         with Toys(tmp_path) as pool:
-            found = XSeg(toys.card("xseg_1", "xseg"), pool.run(toys.occluder())).uncovered(pixels)
+            found = xseg(pool).uncovered([pixels])[0]
         np.testing.assert_allclose(found, 2 * 127.25 / 255 - 0.5, atol=1e-6)
 
     def test_a_graph_of_another_family_is_refused(self, tmp_path):
@@ -85,9 +93,38 @@ class TestXSeg:
     def test_values_that_are_no_numbers_are_no_mask(self, tmp_path):
         pixels = np.full((256, 256, 3), np.nan, np.float32)
         with Toys(tmp_path) as pool:
-            network = XSeg(toys.card("xseg_1", "xseg"), pool.run(toys.occluder()))
+            network = xseg(pool)
             with pytest.raises(FloatingPointError, match="xseg_1 gave values that are no numbers"):
-                network.uncovered(pixels)
+                network.uncovered([pixels])
+
+
+class TestBatches:
+    @pytest.mark.parametrize(("batch", "runs"), [("n", [(3, 64, 64, 3)]), (1, [(1, 64, 64, 3)] * 3)])
+    def test_crops_of_any_size_go_through_together_where_the_graph_takes_a_batch(self, tmp_path, batch, runs):
+        crops = [crop(side, seed) for seed, side in enumerate((64, 100, 32))]
+        with Toys(tmp_path) as pool:
+            graph = pool.run(toys.occluder(side=64, batch=batch))
+            found = XSeg(toys.card("xseg_1", "xseg"), graph).uncovered(crops)
+        assert [run["input"] for run in graph.runs] == runs
+        for mask, pixels in zip(found, crops, strict=True):
+            np.testing.assert_allclose(mask, by_hand(pixels, side=64), atol=1e-6)
+
+    def test_no_more_at_once_than_memory_is_meant_for(self, tmp_path):
+        crops = [striped(512, 0)] * 6
+        with Toys(tmp_path) as pool:
+            graph = pool.run(toys.parser(batch="n"))
+            found = BiSeNet(toys.card("bisenet_resnet_34", "bisenet", "face_parser"), graph).regions(
+                crops, frozenset(("nose",))
+            )
+        assert [run["input"] for run in graph.runs] == [(4, 3, 512, 512), (2, 3, 512, 512)]
+        assert all((mask == found[0]).all() for mask in found)
+        assert found[0].sum() == 512 * 27
+
+    def test_of_no_crop_nothing_is_run(self, tmp_path):
+        with Toys(tmp_path) as pool:
+            graph = pool.run(toys.occluder())
+            assert XSeg(toys.card("xseg_1", "xseg"), graph).uncovered([]) == []
+        assert graph.runs == []
 
 
 class TestMany:
@@ -100,7 +137,7 @@ class TestMany:
                 {name: toys.card(name, "xseg") for name in channels},
             )
             many = build_occluder(toys.card("many", "many", companions=tuple(channels)), bench)
-            found = many.uncovered(pixels)
+            found = many.uncovered([pixels])[0]
         np.testing.assert_allclose(found, np.minimum.reduce([by_hand(pixels, c) for c in range(3)]), atol=1e-6)
 
 
@@ -121,9 +158,7 @@ class TestBiSeNet:
         number = CLASSES[name]
         expected[:, number * side // toys.CLASSES : (number + 1) * side // toys.CLASSES] = 1
         with Toys(tmp_path) as pool:
-            found = BiSeNet(
-                toys.card("bisenet_resnet_34", "bisenet", "face_parser"), pool.run(toys.parser(channel=channel))
-            ).regions(striped(side, channel), frozenset((name,)))
+            found = bisenet(pool, channel=channel).regions([striped(side, channel)], frozenset((name,)))[0]
         np.testing.assert_array_equal(found, expected)
 
     def test_several_regions_are_joined_and_brought_to_the_size_of_the_crop(self, tmp_path):
@@ -131,9 +166,7 @@ class TestBiSeNet:
         pixels[:100, :, 2] = toys.STEP * CLASSES["nose"]
         pixels[100:180, :, 2] = toys.STEP * CLASSES["lower-lip"]
         with Toys(tmp_path) as pool:
-            found = BiSeNet(toys.card("bisenet_resnet_34", "bisenet", "face_parser"), pool.run(toys.parser())).regions(
-                pixels, frozenset(("nose", "lower-lip"))
-            )
+            found = bisenet(pool).regions([pixels], frozenset(("nose", "lower-lip")))[0]
         assert found.shape == (256, 256)
         assert (found[:99] == 1).all()
         assert (found[101:179] == 1).all()
@@ -141,8 +174,8 @@ class TestBiSeNet:
 
     def test_of_no_region_nothing_is_shown(self, tmp_path):
         with Toys(tmp_path) as pool:
-            network = BiSeNet(toys.card("bisenet_resnet_34", "bisenet", "face_parser"), pool.run(toys.parser()))
-            assert (network.regions(striped(512, 0), frozenset()) == 0).all()
+            network = bisenet(pool)
+            assert (network.regions([striped(512, 0)], frozenset())[0] == 0).all()
 
     def test_regions_are_the_classes_of_its_training(self):
         assert CLASSES == {
@@ -165,9 +198,7 @@ class TestBiSeNet:
         pixels = np.zeros((seen * 4, seen * 4, 3), np.uint8)
         pixels[40:44, 40:44, 2] = toys.STEP
         with Toys(tmp_path) as pool:
-            found = BiSeNet(
-                toys.card("bisenet_resnet_34", "bisenet", "face_parser", **numbers), pool.run(toys.parser(side=side))
-            ).regions(pixels, frozenset(("skin",)))
+            found = bisenet(pool, numbers, side=side).regions([pixels], frozenset(("skin",)))[0]
         small = np.zeros((seen, seen), np.float32)
         small[10, 10] = 1
         np.testing.assert_allclose(found, cv2.resize(small, (seen * 4, seen * 4)), atol=1e-6)

@@ -167,14 +167,14 @@ class Shows:
     def __init__(self):
         self.crops = []
 
-    def uncovered(self, crop):
-        self.crops.append(crop)
-        return (crop[..., 0] > 127).astype(np.float32)
+    def uncovered(self, crops):
+        self.crops += crops
+        return [(crop[..., 0] > 127).astype(np.float32) for crop in crops]
 
-    def regions(self, crop, names):
-        self.crops.append(crop)
+    def regions(self, crops, names):
+        self.crops += crops
         self.names = names
-        return (crop[..., 1] > 127).astype(np.float32)
+        return [(crop[..., 1] > 127).astype(np.float32) for crop in crops]
 
 
 def masker(use=SWAP_MASKS, shows=None, **settings):
@@ -222,6 +222,19 @@ class TestMasker:
         for mask in (before, after):
             assert mask.dtype == np.float32
             assert 0 <= mask.min() <= mask.max() <= 1
+
+    def test_several_crops_get_each_the_mask_that_it_gets_alone(self):
+        shows = Shows()
+        made = masker(shows=shows, face_mask_types=tuple(OF_TYPE))
+        crops = [halves(), halves()[::-1].copy(), halves()[:100, :80]]
+        faces = [face_at(), face_at(side=200), face_at(side=90)]
+        before = made.before_each(crops)
+        after = made.after_each(crops, faces, [IDENTITY] * 3)
+        assert [id(one) for one in shows.crops] == [id(one) for one in crops] * 2
+        for index, (crop, face) in enumerate(zip(crops, faces, strict=True)):
+            np.testing.assert_array_equal(before[index], made.before(crop))
+            np.testing.assert_array_equal(after[index], made.after(crop, face, IDENTITY))
+        assert made.before_each([]) == made.after_each([], [], []) == []
 
     def test_no_network_runs_for_a_mask_that_nobody_chose(self):
         shows = Shows()

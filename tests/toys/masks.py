@@ -27,11 +27,12 @@ def occluder(
     side: int | str = 256,
     element: int = TensorProto.FLOAT,
     planar: bool = False,
+    batch: int | str = 1,
 ) -> onnx.ModelProto:
     """Takes twice the level of one channel of its input, less a half, for the face: below 0 and above 1 too."""
     axis = 1 if planar else 3
-    shape = [1, 3, side, side] if planar else [1, side, side, 3]
-    given = [1, 1, side, side] if planar else [1, side, side, 1]
+    shape = [batch, 3, side, side] if planar else [batch, side, side, 3]
+    given = [batch, 1, side, side] if planar else [batch, side, side, 1]
     nodes = [
         helper.make_node("Slice", ["input", "first", "last", "axis"], ["level"]),
         helper.make_node("Mul", ["level", "two"], ["twice"]),
@@ -43,7 +44,7 @@ def occluder(
     return _model("occluder", nodes, ("input", element, shape), {"output": (element, given)}, constants)
 
 
-def parser(channel: int = 0, side: int | str = 512) -> onnx.ModelProto:
+def parser(channel: int = 0, side: int | str = 512, batch: int | str = 1) -> onnx.ModelProto:
     """Finds the class ``k`` where one channel (0 is red) has the level ``10 k``; two more outputs, as in its family."""
     scale, shift = 255 * DEVIATION[channel] / STEP, 255 * MEAN[channel] / STEP
     constants = [
@@ -64,9 +65,9 @@ def parser(channel: int = 0, side: int | str = 512) -> onnx.ModelProto:
         helper.make_node("Identity", ["distance"], ["output_16"]),
         helper.make_node("Identity", ["gap"], ["output_32"]),
     ]
-    given = (TensorProto.FLOAT, [1, CLASSES, side, side])
+    given = (TensorProto.FLOAT, [batch, CLASSES, side, side])
     outputs = dict.fromkeys(("output", "output_16", "output_32"), given)
-    return _model("parser", nodes, ("input", TensorProto.FLOAT, [1, 3, side, side]), outputs, constants)
+    return _model("parser", nodes, ("input", TensorProto.FLOAT, [batch, 3, side, side]), outputs, constants)
 
 
 def _model(name, nodes, source, outputs, constants) -> onnx.ModelProto:

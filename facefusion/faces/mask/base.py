@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,18 +18,22 @@ REGION = "region"
 class FaceOccluder(Protocol):
     """Finds what covers a face. Thread-safe."""
 
-    def uncovered(self, crop: Pixels) -> Mask:
-        """How much of the face each pixel of an aligned crop shows: 0 something else .. 1 the face. Any edge."""
+    def uncovered(self, crops: Sequence[Pixels]) -> list[Mask]:
+        """How much of the face each pixel of aligned crops shows: 0 something else .. 1 the face.
+
+        Args:
+            crops: of any size; those of one frame go through the graph together where it allows.
+        """
 
 
 class FaceParser(Protocol):
     """Tells the regions of a face apart. Thread-safe."""
 
-    def regions(self, crop: Pixels, names: frozenset[str]) -> Mask:
-        """1 where an aligned crop shows one of the named regions, 0 elsewhere.
+    def regions(self, crops: Sequence[Pixels], names: frozenset[str]) -> list[Mask]:
+        """1 where aligned crops show one of the named regions, 0 elsewhere.
 
         Args:
-            crop: any size.
+            crops: as for an occluder.
             names: values of ``--face-mask-regions``.
         """
 
@@ -55,5 +60,7 @@ NO_MASKS = MaskUse()
 """Of a processor that changes no face, or bounds what it changes by itself."""
 SWAP_MASKS = MaskUse(chosen=frozenset((BOX, OCCLUSION, AREA, REGION)), padded=True)
 """Of a processor that puts another face in the place of one: what the user chose."""
+OWN_FACE_MASKS = MaskUse(always=frozenset((BOX,)), chosen=frozenset((OCCLUSION, AREA, REGION)), padded=True)
+"""Of a processor that puts in a face with an outline of its own, so that the box is no more than a soft border."""
 SEAM_MASKS = MaskUse(always=frozenset((BOX,)), chosen=frozenset((OCCLUSION,)))
 """Of a processor that keeps the face: a soft seam, and nothing of what covers the face."""

@@ -16,9 +16,7 @@ class ManyOccluders:
     def __init__(self, occluders: Sequence[FaceOccluder]) -> None:
         self._occluders = tuple(occluders)
 
-    def uncovered(self, crop: Pixels) -> Mask:
+    def uncovered(self, crops: Sequence[Pixels]) -> list[Mask]:
         """See :class:`~facefusion.faces.mask.base.FaceOccluder`."""
-        least = self._occluders[0].uncovered(crop)
-        for occluder in self._occluders[1:]:
-            least = np.minimum(least, occluder.uncovered(crop))
-        return least
+        seen = [occluder.uncovered(crops) for occluder in self._occluders]
+        return [np.minimum.reduce(masks) for masks in zip(*seen, strict=True)]

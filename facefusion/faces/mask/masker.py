@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -56,33 +57,45 @@ class FaceMasker:
                 raise ValueError(f"the mask {kind} needs a network")
 
     def before(self, crop: Pixels) -> Mask:
-        """What may be changed by the crop as it is before it is changed: box and occlusion.
+        """:meth:`before_each` for one crop."""
+        return self.before_each([crop])[0]
+
+    def before_each(self, crops: Sequence[Pixels]) -> list[Mask]:
+        """What may be changed by crops as they are before they are changed: box and occlusion.
 
         Args:
-            crop: aligned, any size.
+            crops: aligned, any size.
 
         Returns:
-            A mask of the crop's size; it may be read-only. All 1 where neither counts.
+            A mask of each crop's size; it may be read-only. All 1 where neither counts.
         """
-        masks = [box_mask(_size_of(crop), self._blur, self._padding)] if BOX in self._types else []
-        return _least([*masks, *self._occlusion(crop)], _size_of(crop))
+        sizes = [_size_of(crop) for crop in crops]
+        boxes = [box_mask(size, self._blur, self._padding) for size in sizes] if BOX in self._types else []
+        return _least(sizes, boxes, self._occlusion(crops))
 
     def after(self, crop: Pixels, face: Face, frame_to_crop: Affine) -> Mask:
-        """What may be changed by the crop as it is after it was changed: areas and regions.
+        """:meth:`after_each` for one crop."""
+        return self.after_each([crop], [face], [frame_to_crop])[0]
+
+    def after_each(
+        self, crops: Sequence[Pixels], faces: Sequence[Face], frame_to_crops: Sequence[Affine]
+    ) -> list[Mask]:
+        """What may be changed by crops as they are after they were changed: areas and regions.
 
         Args:
-            crop: aligned, any size.
-            face: whose points outline the areas.
-            frame_to_crop: the map into the crop.
+            crops: aligned, any size.
+            faces: the face of each, whose points outline the areas.
+            frame_to_crops: the map into each.
 
         Returns:
-            As :meth:`before`.
+            As :meth:`before_each`.
 
         Raises:
-            FaceFusionError: areas count, and the face has neither 68 points nor a mesh.
+            FaceFusionError: areas count, and a face has neither 68 points nor a mesh.
         """
-        size = _size_of(crop)
-        return _least([*self._outlined(face, frame_to_crop, size), *self._parsed(crop)], size)
+        sizes = [_size_of(crop) for crop in crops]
+        places = zip(faces, frame_to_crops, sizes, strict=True) if AREA in self._types else ()
+        return _least(sizes, [self._outlined(*place) for place in places], self._parsed(crops))
 
     def bound(self, picture: Picture, face: Face) -> PlacedMask | None:
         """What may be changed at most by a processor that draws the outline of the face by itself.
@@ -98,47 +111,49 @@ class FaceMasker:
             return None
         size = Size(BOUND_SIDE, BOUND_SIDE)
         frame_to_crop = fit_template(aligned_points(face), BOUND_TEMPLATE, BOUND_SIDE)
-        masks = [padding_mask(size, self._blur, self._padding)] if padded else []
-        masks += self._outlined(face, frame_to_crop, size)
+        masks = [[padding_mask(size, self._blur, self._padding)]] if padded else []
+        if AREA in self._types:
+            masks.append([self._outlined(face, frame_to_crop, size)])
         if not self._types.isdisjoint((OCCLUSION, REGION)):
-            crop = picture.warp(frame_to_crop, size)
-            masks += [*self._occlusion(crop), *self._parsed(crop)]
-        return PlacedMask(_least(masks, size), frame_to_crop)
+            crops = [picture.warp(frame_to_crop, size)]
+            masks += [self._occlusion(crops), self._parsed(crops)]
+        return PlacedMask(_least([size], *masks)[0], frame_to_crop)
 
-    def _occlusion(self, crop: Pixels) -> list[Mask]:
+    def _occlusion(self, crops: Sequence[Pixels]) -> list[Mask]:
         if OCCLUSION not in self._types or self._occluder is None:
             return []
-        return [soften_inward(self._occluder.uncovered(crop))]
+        return [soften_inward(mask) for mask in self._occluder.uncovered(crops)]
 
-    def _parsed(self, crop: Pixels) -> list[Mask]:
+    def _parsed(self, crops: Sequence[Pixels]) -> list[Mask]:
         if REGION not in self._types or self._parser is None:
             return []
-        return [soften_inward(self._parser.regions(crop, self._regions))]
+        return [soften_inward(mask) for mask in self._parser.regions(crops, self._regions)]
 
-    def _outlined(self, face: Face, frame_to_crop: Affine, size: Size) -> list[Mask]:
-        if AREA not in self._types:
-            return []
+    def _outlined(self, face: Face, frame_to_crop: Affine, size: Size) -> Mask:
         points = outline_points(face)
         if points is None:
             raise FaceFusionError(
                 "the mask 'area' needs the 68 points of each face and got a face without",
                 "Leave 'area' out of --face-mask-types, or choose another --face-landmarker-model.",
             )
-        return [area_mask(transform_points(frame_to_crop, points), self._areas, size)]
+        return area_mask(transform_points(frame_to_crop, points), self._areas, size)
 
 
 PLAIN = FaceMasker(FaceMaskerSettings(), SWAP_MASKS)
 """A box, as where the user chose nothing."""
 
 
-def _least(masks: Sequence[Mask], size: Size) -> Mask:
-    """The smallest value at each pixel; 1 where there is no mask."""
-    if not masks:
-        return np.ones((size.height, size.width), np.float32)
-    least = masks[0]
-    for mask in masks[1:]:
-        least = np.minimum(least, mask)
-    return least
+def _least(sizes: Sequence[Size], *kinds: Sequence[Mask]) -> list[Mask]:
+    """For each crop the smallest value at each pixel; 1 where there is no mask.
+
+    Args:
+        sizes: of the crops.
+        kinds: a mask for each crop, of every kind that counts; nothing of one that does not.
+    """
+    there = [masks for masks in kinds if masks]
+    if not there:
+        return [np.ones((size.height, size.width), np.float32) for size in sizes]
+    return [reduce(np.minimum, masks) for masks in zip(*there, strict=True)]
 
 
 def _size_of(crop: Pixels) -> Size:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import cv2
@@ -10,10 +11,12 @@ import numpy as np
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import FittedGraph, GraphSignature, Shape, TypedGraph
-from facefusion.core.values import Pixels, Size, Tensor
+from facefusion.core.values import Mask, Pixels, Size, Tensor
 
 INPUT = "input"
 COLOURS = 3
+PIXELS_AT_ONCE = 4 * 512 * 512
+"""Crops that go through a graph together have at most this many pixels: each gets a number for every class."""
 WRONG_FILE = "Its file is another model than the catalogue says: delete it and fetch it with force-download."
 
 
@@ -44,6 +47,7 @@ class MaskNetwork:
         height, width = declared[2:] if self._planar else declared[1:3]
         usual = int(card.number("input_size", side))
         self._size = Size(width or usual, height or usual)
+        self._at_once = max(1, PIXELS_AT_ONCE // (self._size.width * self._size.height))
 
     @property
     def channels(self) -> int | None:
@@ -51,36 +55,43 @@ class MaskNetwork:
         declared = next(iter(self._graph.signature.outputs.values())).shape
         return declared[1 if self._planar else 3] if declared else None
 
-    def fitted(self, crop: Pixels) -> Pixels:
-        """The crop at the network's size, interpolated linearly."""
-        return cast("Pixels", cv2.resize(crop, self._size))
-
-    def run(self, picture: Tensor) -> Tensor:
-        """Run the graph.
+    def masks(
+        self, crops: Sequence[Pixels], encode: Callable[[Pixels], Tensor], decode: Callable[[Tensor], Mask]
+    ) -> list[Mask]:
+        """Run the graph over crops, in one call where it takes a batch.
 
         Args:
-            picture: height x width x 3 at the network's size, in the colours and the range that it wants.
+            crops: any size; brought to that of the network, interpolated linearly.
+            encode: from a crop of the network's size to the numbers it wants, height x width x 3.
+            decode: from the first output, channels x height x width, to the mask.
 
         Returns:
-            Its first output, as channels x height x width.
+            A mask of each crop's own size, interpolated linearly.
 
         Raises:
             ModelError: the graph rejects the input, or gives another shape than it should.
             FloatingPointError: it gives values that are no numbers, as half precision may where it overflows.
         """
-        tensor = picture.transpose(2, 0, 1) if self._planar else picture
-        outputs: Tensor = self._graph.run({INPUT: np.ascontiguousarray(tensor[None])})[0]
+        masks: list[Mask] = []
+        for start in range(0, len(crops), self._at_once):
+            group = crops[start : start + self._at_once]
+            tensor = np.stack([encode(cast("Pixels", cv2.resize(crop, self._size))) for crop in group])
+            for crop, output in zip(group, self._run(tensor), strict=True):
+                height, width = crop.shape[:2]
+                masks.append(cast("Mask", cv2.resize(decode(output), (width, height))))
+        return masks
+
+    def _run(self, pictures: Tensor) -> Tensor:
+        """From n x height x width x 3 to n x channels x height x width."""
+        given = np.ascontiguousarray(pictures.transpose(0, 3, 1, 2)) if self._planar else pictures
+        outputs: Tensor = self._graph.run_rows(INPUT, given)[0]
         if outputs.ndim != len(self._read) or not all(
-            wanted in (None, size) for wanted, size in zip(self._read, outputs.shape, strict=True)
+            wanted in (None, size) for wanted, size in zip(self._read[1:], outputs.shape[1:], strict=True)
         ):
-            raise ModelError(
-                f"{self._name}: the graph gave {outputs.shape} for a crop of {tensor.shape}",
-                WRONG_FILE,
-            )
+            raise ModelError(f"{self._name}: the graph gave {outputs.shape} for crops of {given.shape}", WRONG_FILE)
         if not np.isfinite(outputs).all():
             raise FloatingPointError(f"{self._name} gave values that are no numbers")
-        output: Tensor = outputs[0]
-        return output if self._planar else output.transpose(2, 0, 1)
+        return outputs if self._planar else outputs.transpose(0, 3, 1, 2)
 
     def _shape(self, channels: int | None) -> Shape:
         return (1, channels, None, None) if self._planar else (1, None, None, channels)

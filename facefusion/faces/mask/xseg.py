@@ -5,14 +5,13 @@ From DeepFaceLab (I. Perov et al., 2020, arXiv:2005.05535); a segmenter trained 
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Sequence
 
-import cv2
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import TypedGraph
-from facefusion.core.values import Mask, Pixels
+from facefusion.core.values import Mask, Pixels, Tensor
 from facefusion.faces.mask.network import MaskNetwork
 
 SIDE = 256
@@ -28,9 +27,15 @@ class XSeg:
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
         self._network = MaskNetwork(card, graph, side=SIDE, planar=False, channels=1)
 
-    def uncovered(self, crop: Pixels) -> Mask:
+    def uncovered(self, crops: Sequence[Pixels]) -> list[Mask]:
         """See :class:`~facefusion.faces.mask.base.FaceOccluder`."""
-        height, width = crop.shape[:2]
-        picture = self._network.fitted(crop).astype(np.float32) / np.float32(255)
-        shown = self._network.run(picture)[0].clip(0, 1)
-        return cast("Mask", cv2.resize(shown, (width, height)))
+        return self._network.masks(crops, _encode, _decode)
+
+
+def _encode(crop: Pixels) -> Tensor:
+    return crop.astype(np.float32) / np.float32(255)
+
+
+def _decode(output: Tensor) -> Mask:
+    shown: Mask = output[0].clip(0, 1)
+    return shown

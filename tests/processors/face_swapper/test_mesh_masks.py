@@ -25,11 +25,11 @@ class Shows:
     def __init__(self, shown):
         self._shown = shown
 
-    def uncovered(self, crop):
-        return self._shown(crop).astype(np.float32)
+    def uncovered(self, crops):
+        return [self._shown(crop).astype(np.float32) for crop in crops]
 
-    def regions(self, crop, names):
-        return self._shown(crop).astype(np.float32)
+    def regions(self, crops, names):
+        return self.uncovered(crops)
 
 
 def swapped(shows=None, use=SWAP_MASKS, target=TARGET, **settings):
