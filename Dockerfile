@@ -28,7 +28,7 @@ COPY facefusion.py facefusion.ini ./
 COPY facefusion facefusion
 
 # Beside models/, which a folder mounted there would hide; what is fetched later goes into models/.
-RUN python facefusion.py force-download && mkdir .assets && mv models .assets/models
+RUN python facefusion.py force-download --download-scope embedded && mkdir .assets && mv models .assets/models
 
 RUN useradd --create-home --uid 1000 facefusion \
     && mkdir -p models input output temp logs .caches \

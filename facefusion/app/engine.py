@@ -69,18 +69,17 @@ class Engine:
     def fetch_models(
         self, snapshot: Snapshot, events: EventSink, stop: StopToken, names: Sequence[str] | None
     ) -> list[str]:
-        """Fetch and verify models, all embedded ones where no names are given, and return their names.
+        """Fetch and verify models, those of the scope that is set where no names are given, and return their names.
 
         Raises:
             ModelError: a name is unknown, or a model cannot be fetched.
             Stopped: ``stop`` was requested.
         """
-        from facefusion.app.models import open_store  # noqa: PLC0415 - see the module's docstring
+        from facefusion.app.models import fetch_models, models_meant, open_store  # noqa: PLC0415 - as above
 
-        catalogue = Catalogue.load()
-        cards = [catalogue.card(name) for name in names] if names else list(catalogue.embedded())
-        open_store(snapshot, events, stop).ensure_all(cards)
-        return [card.name for card in cards]
+        cards = models_meant(Catalogue.load(), names or (), snapshot.get(DownloadSettings).download_scope)
+        fetch_models(open_store(snapshot, events, stop), cards, events)
+        return list(dict.fromkeys(card.name for card in cards))
 
     def clean(self, snapshot: Snapshot) -> Cleaned:
         """Remove temporary files that nobody needs any more.

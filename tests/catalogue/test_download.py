@@ -10,7 +10,7 @@ import pytest
 
 from facefusion.catalogue.card import Download
 from facefusion.catalogue.download import ATTEMPTS, download_file
-from facefusion.catalogue.source import SourceError
+from facefusion.catalogue.source import SourceError, UnreachableError
 from facefusion.core.errors import Stopped
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import StageFinished, StageProgress, StageStarted
@@ -110,7 +110,7 @@ def test_no_server_is_told_after_all_attempts(tmp_path):
     with Server(GRAPH) as server:
         pass
 
-    with pytest.raises(SourceError, match=r"^no connection \(.*refused.*\) \(4 attempts\)$"):
+    with pytest.raises(UnreachableError, match=r"^no connection \(.*refused.*\) \(4 attempts\)$"):
         fetch(server, tmp_path)
 
 

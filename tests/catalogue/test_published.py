@@ -11,6 +11,7 @@ import pytest
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.fetch import Fetcher
 from facefusion.catalogue.mirrors import MIRRORS, Published, addresses, mirrors_of
+from facefusion.catalogue.source import UnreachableError
 from facefusion.catalogue.store import ModelStore
 from facefusion.core.errors import ModelError, Stopped
 from facefusion.core.stop import StopToken
@@ -133,6 +134,21 @@ def test_the_next_server_is_asked_where_one_does_not_deliver(tmp_path, options, 
         f"{tmp_path / 'bad'}."
     )
     assert names(tmp_path / "bad") == set()
+
+
+def test_a_server_that_cannot_be_reached_is_not_asked_again(tmp_path):
+    asked = []
+
+    def unreachable(address):
+        asked.append(address)
+        raise UnreachableError("no connection (4 attempts)")
+
+    fetcher = Fetcher(tmp_path, Ears(), mirrors=mirrors_of(["github"]), download_text=unreachable)
+    with pytest.raises(ModelError, match=r"toy\.onnx: no connection \(4 attempts\)"):
+        fetcher.fetch([published_file("toy.onnx")])
+    with pytest.raises(ModelError, match=r"boy\.onnx: no connection a moment ago"):
+        fetcher.fetch([published_file("boy.onnx")])
+    assert len(asked) == 1
 
 
 def test_where_no_host_is_asked_that_is_said(tmp_path):
