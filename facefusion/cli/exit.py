@@ -70,6 +70,13 @@ def announce(
     terminal.line(message, "error", marked=found.status != "stopped", failure=found.error, fields={**about, **fields})
 
 
+def say_too_late(terminal: Terminal, what: str) -> int:
+    """Say that a stop came when all was done, which is no success; the exit code."""
+    fields = {"event": "stopped_too_late", "kind": Stopped.__name__, "exit_code": Stopped.exit_code}
+    terminal.line(f"The stop came too late: {what}.", "error", marked=False, fields=fields)
+    return Stopped.exit_code
+
+
 def _explained(error: BaseException) -> BaseException:
     """For a failed import the error that names the missing package or library, where that is the cause."""
     if isinstance(error, ImportError):

@@ -1,4 +1,4 @@
-"""What the commands that run jobs have in common: the jobs folder, the work of a step, and what is said of it."""
+"""What the commands that run jobs have in common: the work of a step, and what is said of it."""
 
 from __future__ import annotations
 
@@ -7,25 +7,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from facefusion.cli.command import Context
-from facefusion.cli.exit import FAILED, Verdict, announce, verdict
+from facefusion.cli.exit import FAILED, Verdict, announce, conclude, say_too_late
 from facefusion.cli.step import process
-from facefusion.cli.step_failure import IN_JOB, Wording, change_of_step, kept, spoken, with_files
+from facefusion.cli.step_failure import IN_JOB, Wording, change_of_step, kept, outcome, spoken, with_files
 from facefusion.config.frozen import thaw
 from facefusion.config.option import Scope
-from facefusion.config.settings import MiscSettings, PathsSettings
+from facefusion.config.settings import MiscSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import FaceFusionError, Stopped
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
 from facefusion.jobs.model import Job, JobStatus
-from facefusion.jobs.runner import JobListener, JobRunner, StepExecutor, StepResult, StepTask
+from facefusion.jobs.runner import JobRunner
 from facefusion.jobs.store import JobStore
+from facefusion.jobs.work import JobListener, StepExecutor, StepResult, StepTask
 from facefusion.observability.events import EventSink, StepFinished, StepStarted
-
-
-def open_store(context: Context) -> JobStore:
-    """The jobs of the folder that the settings name."""
-    return JobStore(context.state.snapshot.get(PathsSettings).jobs_path, context.events)
 
 
 def job_runner(
@@ -96,10 +92,8 @@ class FrozenSteps:
             snapshot, warnings = step_settings(context.state.snapshot, task)
             self._warn(task, warnings)
             done = process(context, snapshot, lambda settings, events: self._make(task, settings, events))
-        except Exception as error:
-            end = verdict(error, context.stop)
-            if end.exit_code == Stopped.exit_code:
-                raise Stopped(context.stop.reason) from error
+        except Exception as error:  # noqa: BLE001 - whatever it is, the step has failed, and others go on
+            end = outcome(error, context.stop)
             self._say(end, task)
             return StepResult(kept(end, task, context.state.snapshot.schema), is_whole=False)
         finally:
@@ -166,8 +160,11 @@ class JobVoice:
             f"job-retry {job.word} does again what is not complete."
         )
 
-    def failed(self, error: FaceFusionError) -> None:
+    def failed(self, error: Exception) -> None:
         """Say why."""
+        if not isinstance(error, FaceFusionError):
+            conclude(error, self._context.terminal, self._context.stop)
+            return
         remedy = change_of_step(error.remedy, self._context.state.snapshot.schema)
         self._context.terminal.line(str(FaceFusionError(error.fault, remedy)), "error")
 
@@ -186,7 +183,7 @@ def run_job(context: Context, job_id: str, run: Callable[[str], Job]) -> int:
         word = shlex.quote(job_id)
         return say_stopped(context, f"the job {job_id} stays queued, and job-run {word} goes on with it.")
     if context.stop.requested:
-        return say_too_late(context, f"the job {job.name} was {job.status.value}")
+        return say_too_late(context.terminal, f"the job {job.name} was {job.status.value}")
     return 0 if job.status is JobStatus.COMPLETED else FAILED
 
 
@@ -194,14 +191,8 @@ def say_stopped(context: Context, hint: str) -> int:
     """Say that jobs were stopped, and how to go on; the exit code."""
     context.terminal.close_bar()
     text = f"Stopped by {context.stop.reason or 'Ctrl-C'}; {hint}"
-    fields = {"event": "stopped", "exit_code": Stopped.exit_code}
+    fields = {"event": "stopped", "kind": Stopped.__name__, "exit_code": Stopped.exit_code}
     context.terminal.line(text, "error", marked=False, fields=fields)
-    return Stopped.exit_code
-
-
-def say_too_late(context: Context, what: str) -> int:
-    """Say that a stop came when all was done, which is no success; the exit code."""
-    context.terminal.line(f"The stop came too late: {what}.", "error", marked=False)
     return Stopped.exit_code
 
 

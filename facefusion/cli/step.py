@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from facefusion.app.report_file import ReportFile
 from facefusion.cli.command import Context
-from facefusion.cli.exit import Verdict, verdict
+from facefusion.cli.exit import Verdict, say_too_late, verdict
 from facefusion.cli.logging_setup import check_apart_from_log
 from facefusion.config.request import checked_output
 from facefusion.config.settings import MiscSettings, PathsSettings, ProcessorsSettings
@@ -63,9 +63,8 @@ def finish(context: Context, done: Done) -> int:
     """End a command that was one step: the output's path is its last line. A stop that came too late is no success."""
     output = done.report.output
     if done.exit_code == Stopped.exit_code:
-        context.terminal.line(f"The stop came too late: {output} was complete.", "error", marked=False)
-    else:
-        context.write(f"{output}\n")
+        return say_too_late(context.terminal, f"{output} was complete")
+    context.write(f"{output}\n")
     return done.exit_code
 
 

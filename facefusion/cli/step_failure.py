@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from facefusion.cli.exit import Verdict
+from facefusion.cli.exit import Verdict, verdict
 from facefusion.config.option import Scope
 from facefusion.config.schema import Schema
-from facefusion.core.errors import FaceFusionError, OptionError
-from facefusion.jobs.runner import StepTask
+from facefusion.core.errors import FaceFusionError, OptionError, Stopped
+from facefusion.core.stop import StopToken
+from facefusion.jobs.work import StepTask
 
 FLAG = re.compile(r"--([a-z][a-z0-9-]*)")
 SOURCES_SHOWN = 3
@@ -41,6 +42,18 @@ def _advice_in_job(task: StepTask, remedy: str) -> str:
 
 IN_JOB = Wording(lambda task: f"step {task.index} of the job {task.job_id}", _advice_in_job)
 """Of commands that run jobs: as those that edit jobs number steps, since steps have to be edited."""
+
+
+def outcome(error: Exception, stop: StopToken) -> Verdict:
+    """What a step came to that raised something.
+
+    Raises:
+        Stopped: it failed since a stop was requested.
+    """
+    end = verdict(error, stop)
+    if end.exit_code == Stopped.exit_code:
+        raise Stopped(stop.reason) from error
+    return end
 
 
 def spoken(end: Verdict, task: StepTask, wording: Wording, schema: Schema) -> str:

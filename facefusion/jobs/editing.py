@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from facefusion.core.errors import JobError, UsageError
+from facefusion.core.wording import shown
 from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus
 from facefusion.jobs.outputs import Outputs, identity
 
@@ -19,8 +20,12 @@ PATH_KEYS = ("target_path", "source_paths")
 
 
 def added(job: Job, args: Mapping[str, object]) -> Job:
-    """The job with a step behind its last."""
-    return _rebuilt(job, [*range(len(job.steps)), _new_step(job, args)])
+    """The job with a step behind its last.
+
+    Raises:
+        UsageError: its output is what it reads, or has the name of another step's file.
+    """
+    return _checked(_rebuilt(job, [*range(len(job.steps)), _new_step(job, args)]), len(job.steps))
 
 
 def remixed(job: Job, index: int, args: Mapping[str, object]) -> Job:
@@ -33,7 +38,7 @@ def remixed(job: Job, index: int, args: Mapping[str, object]) -> Job:
 
     Raises:
         JobError: there is no such step.
-        UsageError: the output of that step names no file.
+        UsageError: the output of that step names no file, or that of the new one cannot be: see :func:`added`.
     """
     index = _existing(job, index)
     target, output = Outputs(job).steps[index].own, job.steps[index].output_path
@@ -51,9 +56,10 @@ def inserted(job: Job, index: int, args: Mapping[str, object]) -> Job:
 
     Raises:
         JobError: there is no such step.
+        UsageError: as in :func:`added`.
     """
     index = _existing(job, index)
-    return _rebuilt(job, [*range(index), _new_step(job, args), *range(index, len(job.steps))])
+    return _checked(_rebuilt(job, [*range(index), _new_step(job, args), *range(index, len(job.steps))]), index)
 
 
 def removed(job: Job, index: int) -> Job:
@@ -79,6 +85,29 @@ def removed(job: Job, index: int) -> Job:
     return _rebuilt(job, [*range(index), *range(index + 1, len(job.steps))])
 
 
+def _checked(job: Job, new: int) -> Job:
+    """The job, unless its new step cannot be done, or keeps another from being done, as the names of files tell."""
+    outputs = Outputs(job)
+    remedy = "Choose another --output-path."
+    output, read = outputs.steps[new].output, outputs.overwritten(new)
+    if read:
+        raise UsageError(f"output {shown(str(output))} is the {read} itself", f"It would be overwritten. {remedy}")
+    for index, files in enumerate(outputs.steps):
+        keeper = outputs.keeper(index)
+        if keeper is not None and new in (index, keeper, *outputs.followers(keeper), *_writers(outputs, keeper)):
+            raise UsageError(
+                f"the output {shown(str(files.output))} of step {index} has the name of the file in which the result "
+                f"of step {keeper} is kept",
+                remedy,
+            )
+    return job
+
+
+def _writers(outputs: Outputs, index: int) -> tuple[int, ...]:
+    output = outputs.output_of(index)
+    return () if output is None else output.steps
+
+
 def _existing(job: Job, index: int) -> int:
     if not job.steps:
         raise JobError(f"the job {job.name} has no steps", "Add one with job-add-step.")
@@ -96,7 +125,7 @@ def _rebuilt(job: Job, order: Sequence[int | JobStep]) -> Job:
     """The job with other steps; those that it has are named by their index.
 
     A finished step keeps its number; any other has its index, or the next number that nobody has. Steps that read the
-    file of a step whose number changes read it under its new name.
+    file of a step whose number changes read it under its new name. Such a step has no file that it made.
     """
     entries = [(job.steps[entry], job.number(entry)) if isinstance(entry, int) else (entry, None) for entry in order]
     taken = {number for step, number in entries if step.status is StepStatus.COMPLETED}
@@ -106,7 +135,7 @@ def _rebuilt(job: Job, order: Sequence[int | JobStep]) -> Job:
         if number is None or step.status is not StepStatus.COMPLETED:
             number = next(one for one in count(index) if one not in taken)
             taken.add(number)
-        steps.append(replace(step, number=None if number == index else number))
+        steps.append(replace(step, number=None if number == index else number, kept=step.kept if number == old else ""))
     rebuilt = replace(job, steps=tuple(steps))
     renamed = [
         (entry, index)

@@ -59,20 +59,28 @@ class JobFolder:
             for status in JobStatus:
                 (self._root / status.value).mkdir(parents=True, exist_ok=True)
 
-    def locate(self, job_id: str) -> Place | None:
-        """Where the file of a job lies, if there is one; also where FaceFusion made another id of its id."""
-        places = (Place(stem, status) for stem in file_stems(job_id) for status in JobStatus)
-        return next((place for place in places if _is_file(self.path(place))), None)
+    def locate(self, job_id: str) -> tuple[Place, ...]:
+        """Where the file of a job lies, if there is one; also where FaceFusion made another id of its id.
+
+        Several, where somebody put copies of it into the folders of other statuses.
+        """
+        for stem in file_stems(job_id):
+            places = tuple(Place(stem, status) for status in JobStatus)
+            found = tuple(place for place in places if _is_file(self.path(place)))
+            if found:
+                return found
+        return ()
 
     def places(self, status: JobStatus) -> tuple[Place, ...]:
-        """Every file in the folder of a status, by name.
+        """Every file in the folder of a status, by name; no pipes and the like, which may never end.
 
         Raises:
             JobError: the folder cannot be read.
         """
         folder = self._root / status.value
         try:
-            paths = sorted(folder.iterdir())
+            with os.scandir(folder) as entries:
+                paths = sorted(Path(entry) for entry in entries if entry.is_file())
         except FileNotFoundError:
             return ()
         except OSError as error:

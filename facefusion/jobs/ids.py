@@ -65,7 +65,11 @@ def file_stems(job_id: str) -> tuple[str, ...]:
 
 def digest(job_id: str) -> str:
     """What stands for an id that names no file: its SHA-1, as in FaceFusion."""
-    return hashlib.sha1(job_id.encode(errors="surrogateescape"), usedforsecurity=False).hexdigest()
+    try:
+        data = job_id.encode(errors="surrogateescape")
+    except UnicodeEncodeError:  # halves of pairs, which no command line brings
+        data = job_id.encode(errors="surrogatepass")
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
 
 
 def timed_ids(prefix: str, moment: datetime) -> Iterator[str]:
@@ -89,7 +93,7 @@ def _fault(job_id: str) -> str:
 def _names_a_file_here(job_id: str) -> bool:
     """Whether a file of this system may have been named so, by whoever."""
     name = f"{job_id}.json"
-    return name[0] != "." and not {"\\", "\0"} & set(name) and PurePath(name).name == name
+    return name[0] != "." and "\0" not in name and PurePath(name).name == name
 
 
 def _names_a_file_everywhere(job_id: str) -> bool:

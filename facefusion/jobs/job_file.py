@@ -1,7 +1,8 @@
 """A job's file: FaceFusion's JSON, with a version of our own beside its version.
 
 FaceFusion writes ``version``, ``date_created``, ``date_updated`` and ``steps`` of ``status`` and ``args``. We add
-``format``, ``id``, ``date_submitted``, and to a step ``error``, ``number`` and ``delivered``; all may be missing.
+``format``, ``id``, ``date_submitted``, and to a step ``format``, ``error``, ``number``, ``delivered`` and ``file``; all
+may be missing.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from datetime import datetime
 from pathlib import Path
 
 from facefusion.core.errors import JobError
+from facefusion.core.wording import shown
 from facefusion.jobs.ids import digest
-from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus
+from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus, names_step_file
 
 VERSION = "1"
 """FaceFusion's, in all of its releases."""
@@ -111,6 +113,8 @@ def _text_of_step(step: JobStep) -> str:
         table["number"] = step.number
     if step.delivered:
         table["delivered"] = True
+    if step.kept:
+        table["file"] = step.kept
     return _block([*_members(table), f'"args": {_text_of_args(step.args)}'], 3)
 
 
@@ -138,6 +142,8 @@ def _check_version(table: Mapping[str, object], path: Path) -> None:
         raise _broken(path, f"'format' is {form!r}, not a whole number from 1 on")
     if version is None:
         raise _broken(path, "'version' is missing")
+    if not isinstance(version, str) or not version.strip():
+        raise _broken(path, f"'version' is {shown(repr(version))}, not the text \"{VERSION}\"")
     if form > FORMAT or version != VERSION:
         raise JobError(
             f"the job file {path} is of a later version than this program",
@@ -164,7 +170,7 @@ def _moment(table: Mapping[str, object], key: str, path: Path) -> datetime | Non
 def _step(table: object, index: int, path: Path) -> JobStep:
     if not isinstance(table, dict):
         raise _broken(path, f"step {index} is no object")
-    status, args, fault, number = (table.get(key) for key in ("status", "args", "error", "number"))
+    status, args, fault, number, kept = (table.get(key) for key in ("status", "args", "error", "number", "file"))
     if not isinstance(status, str) or status not in STEP_STATUSES:
         raise _broken(path, f"'status' of step {index} is {status!r}, not one of {', '.join(STEP_STATUSES)}")
     if not isinstance(args, dict):
@@ -177,6 +183,7 @@ def _step(table: object, index: int, path: Path) -> JobStep:
         fault=fault if isinstance(fault, str) else "",
         number=number,
         delivered=table.get("delivered") is True,
+        kept=kept if isinstance(kept, str) and names_step_file(path.stem, kept) else "",
         foreign="format" not in table,
     )
 

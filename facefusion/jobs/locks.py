@@ -8,15 +8,20 @@ one can be removed without another process waiting for it.
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import filelock
 
-from facefusion.core.errors import ResourceError
+from facefusion.core.errors import ResourceError, Stopped
+from facefusion.core.stop import POLL_SECONDS, StopToken
 
 FOLDER_SECONDS = 60.0
 """Longer than any change of a job takes, but for a process that hangs."""
+
+GRACE_SECONDS = 1.0
+"""How long a stop waits for the folder, in all: what was done up to it is to be written down."""
 
 REMEDY = "End the process that hangs, or choose another folder with --jobs-path."
 
@@ -26,10 +31,14 @@ class JobLocks:
 
     Args:
         folder: where their files lie. It must be there before a lock is asked for.
+        stop: ends the wait for the folder.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, stop: StopToken) -> None:
         self._folder = folder
+        self._stop = stop
+        self._last_moment: float | None = None
+        """Until when a stop waits for the folder, once one has met a wait."""
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -37,18 +46,37 @@ class JobLocks:
 
         Raises:
             ResourceError: another process does not let go.
+            Stopped: a stop was requested, and another process still does not let go a moment later.
             OSError: the file system has no locks, or does not let us write.
         """
         path = self._folder / ".folder.lock"  # no id begins with a dot
         lock = _lock_on(path)
-        try:
-            lock.acquire(timeout=FOLDER_SECONDS)
-        except filelock.Timeout as error:
-            raise ResourceError(f"{path} is held by another process that does not go on", REMEDY) from error
+        end = time.monotonic() + FOLDER_SECONDS
+        while not self._acquired(lock):
+            if time.monotonic() > end:
+                raise ResourceError(f"{path} is held by another process that does not go on", REMEDY)
+            self._check_stop()
         try:
             yield
         finally:
             lock.release()
+
+    @staticmethod
+    def _acquired(lock: filelock.BaseFileLock) -> bool:
+        """Take a lock as soon as it is free, or give up after a moment."""
+        try:
+            lock.acquire(timeout=POLL_SECONDS)
+        except filelock.Timeout:
+            return False
+        return True
+
+    def _check_stop(self) -> None:
+        if not self._stop.requested:
+            return
+        if self._last_moment is None:
+            self._last_moment = time.monotonic() + GRACE_SECONDS
+        if time.monotonic() > self._last_moment:
+            raise Stopped(self._stop.reason)
 
     def take(self, stem: str) -> filelock.BaseFileLock | None:
         """Take the lock of one job; none where another process, or another part of this one, has it.

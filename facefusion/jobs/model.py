@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -50,6 +51,12 @@ class JobStep:
     delivered: bool = False
     """Whether its output was made of its result, so that its own file is no longer needed for that."""
 
+    kept: str = ""
+    """Absolute path of its own file, which this step made, or began to make where nothing lay; empty where none does.
+
+    Nothing else is ever overwritten or removed for a step, whatever its name.
+    """
+
     foreign: bool = False
     """Whether FaceFusion wrote it, which froze its defaults as if they had been chosen."""
 
@@ -63,6 +70,14 @@ class JobStep:
         """Where its result is to go, as the user typed it."""
         path = self.args.get("output_path")
         return path if isinstance(path, str) else None
+
+
+def names_step_file(job_id: str, path: str) -> bool:
+    """Whether an absolute path ends as those of the files of a job's steps do.
+
+    A job's file may come from anywhere, and what it names as a step's own may be removed.
+    """
+    return Path(path).is_absolute() and bool(re.fullmatch(rf".+-{re.escape(job_id)}-[0-9]+\.[^.]+", Path(path).name))
 
 
 @dataclass(frozen=True, slots=True)

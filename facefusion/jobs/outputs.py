@@ -112,6 +112,21 @@ class Outputs:
         makers = {one for one in self._layout.makers.get(index, ()) if not _is_delivered(steps[one])}
         return tuple(sorted(own | makers))
 
+    def overwritten(self, index: int) -> str:
+        """What a step reads and would overwrite, as its names tell: ``target``, ``source`` or nothing."""
+        return self._layout.overwritten.get(index, "")
+
+    def keeper(self, index: int) -> int | None:
+        """The step whose result is kept where another one's output is to be; none, as a rule."""
+        keeper = self._layout.keepers.get(index)
+        return None if keeper is None or self.is_alone(keeper) else keeper
+
+    def waiting(self) -> Mapping[int, tuple[int, ...]]:
+        """The queued steps that wait, and for which."""
+        queued = (index for index, step in enumerate(self._job.steps) if step.status is StepStatus.QUEUED)
+        awaited = ((index, self.awaited(index)) for index in queued)
+        return {index: others for index, others in awaited if others}
+
     def is_needed(self, index: int) -> bool:
         """Whether the own file of a complete step has still to be there."""
         steps = self._job.steps
@@ -140,20 +155,36 @@ class _Layout:
         self.followers: dict[int, list[int]] = {}
         self.makers: dict[int, list[int]] = {}
         """For each step that reads the output of an earlier one, the steps that make that."""
+        self.overwritten = {files.index: name for files in self.steps if (name := _overwritten(files))}
+        self.keepers = _keepers(self.steps)
         outputs = {identity(output.path): output for output in self.outputs}
         for files in self.steps:
             for index in files.reads:
                 self.followers.setdefault(index, []).append(files.index)
-            for path in _read_by(files):
+            for _, path in _read_by(files):
                 output = outputs.get(identity(path))
                 if output is not None and output.steps[0] < files.index:
-                    others = [index for index in output.steps if index != files.index]
+                    # One that would overwrite what it reads makes nothing: the file that is there is meant.
+                    others = (one for one in output.steps if one != files.index and one not in self.overwritten)
                     self.makers.setdefault(files.index, []).extend(others)
 
 
 def identity(path: Path) -> str:
-    """What two paths of one file have in common."""
-    return os.path.normcase(os.path.realpath(path))
+    """What two paths of one file have in common, also of files that cannot be looked at, or cannot be."""
+    try:
+        return os.path.normcase(os.path.realpath(path))
+    except (OSError, ValueError):
+        return str(path)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether it is seen to be a folder. ``Path.is_dir`` raises where the system does not let us look."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def waits_for(others: Sequence[int]) -> str:
+    """What a step does that cannot be done before others are."""
+    return f"waits for step{'s' if len(others) > 1 else ''} {', '.join(map(str, others))}"
 
 
 def _is_delivered(step: JobStep) -> bool:
@@ -170,7 +201,7 @@ def _same_files(steps: Sequence[JobStep], others: Sequence[JobStep]) -> bool:
 def _files(job: Job, index: int, args: Mapping[str, object]) -> StepFiles:
     """The files of a step by itself."""
     target, output = _path(args, "target_path"), _path(args, "output_path")
-    if output is not None and output.is_dir():
+    if output is not None and is_folder(output):
         output = None if target is None else output / target.name
     own = None if output is None or not output.suffix else job.step_file(output, index)
     sources = args.get("source_paths")
@@ -178,8 +209,23 @@ def _files(job: Job, index: int, args: Mapping[str, object]) -> StepFiles:
     return StepFiles(index, target, output, own, sources=tuple(paths))
 
 
-def _read_by(files: StepFiles) -> tuple[Path, ...]:
-    return files.sources if files.target is None else (files.target, *files.sources)
+def _read_by(files: StepFiles) -> tuple[tuple[str, Path], ...]:
+    sources = tuple(("source", path) for path in files.sources)
+    return sources if files.target is None else (("target", files.target), *sources)
+
+
+def _overwritten(files: StepFiles) -> str:
+    if files.output is None:
+        return ""
+    output = identity(files.output)
+    return next((name for name, path in _read_by(files) if identity(path) == output), "")
+
+
+def _keepers(steps: Sequence[StepFiles]) -> dict[int, int]:
+    """For each step whose output has the name of another one's own file, that step."""
+    owners = {identity(files.own): files.index for files in steps if files.own is not None}
+    found = ((files.index, owners.get(identity(files.output))) for files in steps if files.output is not None)
+    return {index: owner for index, owner in found if owner is not None and owner != index}
 
 
 def _connected(job: Job) -> tuple[StepFiles, ...]:
@@ -194,7 +240,7 @@ def _connected(job: Job) -> tuple[StepFiles, ...]:
             continue
         source, output, own = found[number], files.output, files.own
         place = _path(job.steps[index].args, "output_path")
-        if place is not None and place.is_dir() and source.output is not None:
+        if place is not None and is_folder(place) and source.output is not None:
             # In a folder a chain ends under the name of what it began with.
             output = place / source.output.name
             own = job.step_file(output, index)

@@ -16,16 +16,29 @@ from pathlib import Path
 
 from facefusion.core.access import looking
 from facefusion.core.errors import JobBusyError, JobError
+from facefusion.core.stop import StopToken
 from facefusion.core.wording import shown
 from facefusion.jobs import editing
 from facefusion.jobs.folder import LOCKS_FOLDER, REMEDY, JobFolder, Place, refusals
 from facefusion.jobs.ids import check_id, new_stem, timed_ids
+from facefusion.jobs.kept_files import remove_kept
 from facefusion.jobs.locks import JobLocks
 from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus
+from facefusion.jobs.outputs import Outputs
 from facefusion.observability.events import EventSink, Fanout, Notice
 
 DIED = "the process that ran it ended before its time"
 """Why a step failed that no process works on any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A file that should be a job."""
+
+    id: str
+    """Which the job would have."""
+    fault: JobError
+    """Why it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +47,12 @@ class Scan:
 
     jobs: tuple[Job, ...]
     """Oldest first."""
-    faults: tuple[JobError, ...]
-    """Of the files that cannot be read."""
+    unreadable: tuple[Unreadable, ...]
+
+    @property
+    def faults(self) -> tuple[JobError, ...]:
+        """Of the files that cannot be read."""
+        return tuple(one.fault for one in self.unreadable)
 
 
 def _now() -> datetime:
@@ -52,16 +69,23 @@ class JobStore:
         root: the jobs folder; made with the first job.
         events: told about files that cannot be read, once each, and about jobs whose process died.
         now: the time, with an offset from UTC.
+        stop: ends the wait for another process that does not let go of the folder.
 
     Every method raises an OutputError or a ResourceError where the folder cannot be written to.
     """
 
-    def __init__(self, root: Path, events: EventSink | None = None, now: Callable[[], datetime] = _now) -> None:
+    def __init__(
+        self,
+        root: Path,
+        events: EventSink | None = None,
+        now: Callable[[], datetime] = _now,
+        stop: StopToken | None = None,
+    ) -> None:
         self._root = root
         self._events: EventSink = events or Fanout()
         self._now = now
         self._folder = JobFolder(root)
-        self._locks = JobLocks(root / LOCKS_FOLDER)
+        self._locks = JobLocks(root / LOCKS_FOLDER, stop or StopToken())
         self._told: set[str] = set()
 
     def find(self, job_id: str) -> Job:
@@ -75,26 +99,33 @@ class JobStore:
             return self._find(job_id)
 
     def list(self, status: JobStatus) -> tuple[Job, ...]:
-        """The jobs of one status, oldest first. Files that cannot be read are told of and left out."""
+        """The jobs of one status, oldest first.
+
+        Files that cannot be read are told of and left out, and jobs told of of which several statuses have a file.
+        """
         scan = self.scan(status)
         for fault in scan.faults:
             self._tell(str(fault))
+        for job in scan.jobs:
+            places = self._folder.locate(job.id)
+            if len(places) > 1:
+                self._tell(str(self._ambiguous(job.name, places)))
         return scan.jobs
 
     def scan(self, status: JobStatus) -> Scan:
         """The jobs of one status, and what is wrong with the files that cannot be read."""
         if status in (JobStatus.QUEUED, JobStatus.FAILED):
             self._settle_dead()
-        jobs, faults = [], []
+        jobs, unreadable = [], []
         for place in self._folder.places(status):
             try:
                 job = self._folder.read(place)
             except JobError as fault:
-                faults.append(fault)
+                unreadable.append(Unreadable(place.id, fault))
                 continue
             if job is not None:
                 jobs.append(job)
-        return Scan(tuple(sorted(jobs, key=lambda job: (job.queued_since, job.id))), tuple(faults))
+        return Scan(tuple(sorted(jobs, key=lambda job: (job.queued_since, job.id))), tuple(unreadable))
 
     def create(self, job_id: str, steps: Iterable[Mapping[str, object]] = ()) -> Job:
         """Make a drafted job, with the steps of which the frozen settings are given.
@@ -105,16 +136,16 @@ class JobStore:
         """
         stem, drafted = new_stem(job_id), _drafted(steps)
         with self._alone():
-            place = self._folder.locate(job_id)
-            if place is not None:
-                raise JobError(f"there is a job {job_id} already ({place.status.value})", "Choose another id.")
+            places = self._folder.locate(job_id)
+            if places:
+                raise JobError(f"there is a job {job_id} already ({places[0].status.value})", "Choose another id.")
             return self._create(stem, drafted, None if stem == job_id else job_id)
 
     def create_timed(self, prefix: str, steps: Iterable[Mapping[str, object]] = ()) -> Job:
         """Make a drafted job whose id is made of a word and the local time, and of a number where that is taken."""
         drafted = _drafted(steps)
         with self._alone():
-            free = (job_id for job_id in timed_ids(prefix, self._now()) if self._folder.locate(job_id) is None)
+            free = (job_id for job_id in timed_ids(prefix, self._now()) if not self._folder.locate(job_id))
             return self._create(next(free), drafted)
 
     def add_step(self, job_id: str, args: Mapping[str, object]) -> Job:
@@ -135,7 +166,7 @@ class JobStore:
         return self._edit(job_id, lambda job: editing.inserted(job, index, args))
 
     def remove_step(self, job_id: str, index: int) -> Job:
-        """Take a step away: see :func:`editing.removed`."""
+        """Take a step away, and the file in which it kept its result: see :func:`editing.removed`."""
         return self._edit(job_id, lambda job: editing.removed(job, index))
 
     def submit(self, job_id: str) -> Job:
@@ -154,16 +185,24 @@ class JobStore:
             steps = tuple(replace(step, status=StepStatus.QUEUED) for step in job.steps)
             return self._move(replace(job, steps=steps, submitted=self._now()), JobStatus.QUEUED)
 
-    def delete(self, job_id: str) -> None:
-        """Remove a job's file, of whatever status, also one that cannot be read. Outputs stay.
+    def delete(self, job_id: str, status: JobStatus | None = None) -> None:
+        """Remove a job's file, also one that cannot be read, and those in which its steps kept results. Outputs stay.
+
+        Args:
+            job_id: of the job.
+            status: of the file to remove, where several have one.
 
         Raises:
             UsageError: no job can have that id.
-            JobError: there is no such job, or a process runs it.
+            JobError: there is no such job, several statuses have a file of it, or a process runs it.
         """
         with self._alone_for(job_id):
-            place = self._located(job_id)
+            place = self._located(job_id, status)
             self._check_not_held(place.id, job_id, "deleted")
+            with contextlib.suppress(JobError):  # what cannot be read names no files
+                job = self._folder.read(place)
+                if job is not None:
+                    self._remove_kept(job.steps, job)
             self._folder.remove(place)
             self._locks.forget(place.id)
 
@@ -232,7 +271,15 @@ class JobStore:
             if job.status is JobStatus.COMPLETED:
                 raise JobError(f"the job {job.name} cannot be changed: it is completed", "Make another job.")
             self._check_not_held(job.id, job.name, "changed")
-            return self._save(change(job))
+            changed = self._save(change(job))
+            still = {step.kept for step in changed.steps}
+            self._remove_kept([step for step in job.steps if step.kept not in still], changed)
+            return changed
+
+    def _remove_kept(self, steps: Iterable[JobStep], job: Job) -> None:
+        if any(step.kept for step in steps):
+            for notice in remove_kept(steps, Outputs(job)):
+                self._tell(notice)
 
     def _save(self, job: Job) -> Job:
         path = self._folder.path(Place(job.id, job.status))
@@ -262,12 +309,20 @@ class JobStore:
             job = replace(job, typed=job_id)
         return self._settled(job)
 
-    def _located(self, job_id: str) -> Place:
-        place = self._folder.locate(job_id)
-        if place is None:
+    def _located(self, job_id: str, status: JobStatus | None = None) -> Place:
+        places = self._folder.locate(job_id)
+        if status is not None:
+            places = tuple(place for place in places if place.status is status)
+        if not places:
             check_id(job_id)
             raise _unknown(job_id)
-        return place
+        if len(places) > 1:
+            raise self._ambiguous(job_id, places)
+        return places[0]
+
+    def _ambiguous(self, name: str, places: Iterable[Place]) -> JobError:
+        paths = " and ".join(str(self._folder.path(place)) for place in places)
+        return JobError(f"the job {name} has several files: {paths}", "Remove or rename all but one of them.")
 
     def _settled(self, job: Job) -> Job:
         """The job, put down as failed where its process died."""
@@ -285,9 +340,10 @@ class JobStore:
         if suspects:
             with self._alone():
                 for place in suspects:
-                    job = self._folder.read(place)
-                    if job is not None:
-                        self._settled(job)
+                    with contextlib.suppress(JobError):  # met again by whoever wants that job
+                        job = self._folder.read(place)
+                        if job is not None:
+                            self._settled(job)
 
     def _has_started_step(self, place: Place) -> bool:
         try:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from facefusion.core.wording import printable
-from facefusion.jobs.model import Job
+from facefusion.jobs.model import Job, JobStatus, StepStatus
+from facefusion.jobs.outputs import Outputs, waits_for
 
 HEADINGS = ("job", "steps", "created", "updated", "status")
 GAP = "  "
@@ -50,8 +51,10 @@ def _row(job: Job, now: datetime) -> tuple[str, ...]:
 
 def _faults(job: Job) -> Iterator[str]:
     # FaceFusion says of a step that it failed, and not why.
-    faults = [f"step {index}: {step.fault}" for index, step in enumerate(job.steps) if step.fault]
-    for fault in faults[:FAULTS_SHOWN]:
-        yield f"{GAP}{printable(' '.join(fault.split()))}"
+    faults = {index: step.fault for index, step in enumerate(job.steps) if step.fault}
+    if job.status is JobStatus.FAILED and any(step.status is StepStatus.QUEUED for step in job.steps):
+        faults |= {index: f"it {waits_for(others)}" for index, others in Outputs(job).waiting().items()}
+    for index, fault in sorted(faults.items())[:FAULTS_SHOWN]:
+        yield f"{GAP}{printable(' '.join(f'step {index}: {fault}'.split()))}"
     if len(faults) > FAULTS_SHOWN:
-        yield f"{GAP}and {len(faults) - FAULTS_SHOWN} more steps that failed"
+        yield f"{GAP}and {len(faults) - FAULTS_SHOWN} more steps"

@@ -9,7 +9,7 @@ from pathlib import Path
 from facefusion.core.errors import FaceFusionError, OutputError
 from facefusion.core.stop import StopToken
 from facefusion.jobs.model import Job
-from facefusion.jobs.runner import StepResult, StepTask
+from facefusion.jobs.work import StepResult, StepTask
 
 
 def write(task: StepTask) -> StepResult:

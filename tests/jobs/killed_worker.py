@@ -18,8 +18,9 @@ import filelock
 from facefusion.core.errors import JobError
 from facefusion.core.stop import StopToken
 from facefusion.jobs.model import Job, StepStatus
-from facefusion.jobs.runner import JobRunner, StepResult, StepTask
+from facefusion.jobs.runner import JobRunner
 from facefusion.jobs.store import JobStore
+from facefusion.jobs.work import StepResult, StepTask
 from tests.jobs.fake_work import FakeListener, join, write
 
 STEP_SECONDS = 0.02

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import filelock
 import pytest
 
 from facefusion.cli.main import main
@@ -161,7 +165,7 @@ def test_halt_on_error_ends_at_the_first_that_fails(call):
     assert store.find("b").status is JobStatus.DRAFTED
 
 
-def test_all_jobs_are_deleted_but_those_that_run_or_cannot_be_read(call):
+def test_all_jobs_are_deleted_but_those_that_run(call):
     store = JobStore(Path(".jobs"))
     for job_id, status in (("a", None), ("b", JobStatus.QUEUED), ("c", JobStatus.FAILED), ("d", JobStatus.COMPLETED)):
         job = store.create(job_id, [{"output_path": "a.mp4"}])
@@ -174,11 +178,64 @@ def test_all_jobs_are_deleted_but_those_that_run_or_cannot_be_read(call):
         code, _, err = call("job-delete-all")
     assert code == 1
     assert "error: the job b cannot be deleted: another process runs it. Wait for it, or stop it.\n" in err
-    assert f"error: the job file {broken} cannot be read: it is no JSON" in err
-    assert sorted(path.name for path in Path(".jobs").rglob("*.json")) == ["b.json", "e.json"]
-    call("job-delete", "e")
+    assert f"warning: Job e is deleted, though the job file {broken} cannot be read: it is no JSON" in err
+    assert sorted(path.name for path in Path(".jobs").rglob("*.json")) == ["b.json"]
     call("job-delete", "b")
     assert call("job-delete-all") == (1, "", "error: there are no jobs in .jobs. Make one with job-create.\n")
+
+
+def test_all_files_of_a_job_that_has_several_are_deleted_with_all_jobs(call):
+    call("job-create", "a")
+    Path(".jobs/failed/a.json").write_bytes(Path(".jobs/drafted/a.json").read_bytes())
+    several = "the job a has several files: .jobs/drafted/a.json and .jobs/failed/a.json"
+    assert several in call("job-list", "drafted")[2]
+    assert several in call("job-list", "failed")[2]
+    assert call("job-delete", "a")[0] == 1
+    assert call("job-delete-all")[0] == 0
+    assert list(Path(".jobs").rglob("*.json")) == []
+
+
+def test_a_job_whose_name_holds_what_no_id_may_hold_is_deleted(call):
+    call("job-create", "a")
+    for name in ("b\nc", "\x1b[31m"):
+        Path(f".jobs/drafted/{name}.json").write_bytes(Path(".jobs/drafted/a.json").read_bytes())
+    assert call("job-delete", "b\nc")[0] == 0
+    assert call("job-delete-all")[0] == 0
+    assert list(Path(".jobs").rglob("*.json")) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("-s", "s.jpg", "-t", "a.mp4", "-o", "./a.mp4"), "target"),
+        (("-s", "s.jpg", "s.png", "-t", "a.png", "-o", "s.png"), "source"),
+    ],
+)
+def test_a_step_that_would_overwrite_what_it_reads_is_refused(call, words, name):
+    call("job-create", "demo")
+    code, _, err = call("job-add-step", "demo", *words)
+    assert code == 2
+    assert f"error: output {words[-1].removeprefix('./')} is the {name} itself. It would be overwritten." in err
+    assert steps_of("demo") == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
+def test_ctrl_c_is_heard_while_another_process_holds_the_folder(folder):
+    JobStore(folder / ".jobs").create("demo")
+    lock = filelock.FileLock(folder / ".jobs" / ".locks" / ".folder.lock")
+    with lock:
+        waiting = subprocess.Popen(
+            [sys.executable, str(ROOT / "facefusion.py"), "job-create", "other"], stderr=subprocess.PIPE, text=True
+        )
+        time.sleep(0.5)  # else it is stopped before it hears signals
+        while waiting.poll() is None:
+            waiting.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                waiting.wait(3)
+                break
+        _, err = waiting.communicate()
+    assert (waiting.returncode, err.splitlines()[-1]) == (4, "Stopped by Ctrl-C; nothing half-written is left.")
+    assert not Path(".jobs/drafted/other.json").exists()
 
 
 def test_other_jobs_are_listed_where_a_file_cannot_be_read(call):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,6 +28,38 @@ def names(job):
 
 def files(job):
     return [str(one.own) for one in Outputs(job).steps]
+
+
+def test_a_step_that_would_overwrite_what_it_reads_is_refused():
+    with pytest.raises(UsageError) as caught:
+        added(job_of(step("a")), {"target_path": "out/b.mp4", "output_path": "out/../out/b.mp4"})
+    assert str(caught.value) == (
+        "output out/../out/b.mp4 is the target itself. It would be overwritten. Choose another --output-path."
+    )
+    with pytest.raises(UsageError, match=r"output s\.png is the source itself"):
+        inserted(job_of(step("a")), 0, {"source_paths": ["r.png", "s.png"], "output_path": "s.png"})
+    with pytest.raises(UsageError, match=r"output out/a-demo-0\.mp4 is the target itself"):
+        remixed(job_of(step("a")), 0, {"output_path": "out/a-demo-0.mp4"})
+
+
+def test_an_output_is_never_where_the_result_of_a_step_is_kept():
+    refusal = r"the output out/a-demo-0\.mp4 of step {} has the name of the file in which the result of step 0 is kept"
+    job = job_of(step("a"), step("a"))
+    with pytest.raises(UsageError, match=refusal.format(2)):
+        added(job, {"output_path": "out/a-demo-0.mp4"})
+    alone = added(job_of(step("a")), {"output_path": "out/a-demo-0.mp4"})
+    with pytest.raises(UsageError, match=refusal.format(1)):
+        added(alone, {"output_path": "out/a.mp4"})
+    assert len(added(alone, {"output_path": "out/b.mp4"}).steps) == 3
+
+
+def test_a_step_whose_number_changes_has_made_no_file():
+    steps = [
+        replace(step(name, StepStatus.FAILED), kept=f"/{name}-demo-{index}.mp4") for index, name in enumerate("ab")
+    ]
+    done = replace(step("c", StepStatus.COMPLETED), kept="/c-demo-2.mp4")
+    job = removed(job_of(*steps, done, status=JobStatus.FAILED), 0)
+    assert [one.kept for one in job.steps] == ["", "/c-demo-2.mp4"]
 
 
 def test_a_step_is_added_behind_the_last():

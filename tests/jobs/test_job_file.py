@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -126,6 +127,8 @@ def changed(**changes):
         (b'{"version": ', "it is no JSON (Expecting value: line 1 column 13 (char 12))"),
         (b"[]", "it holds no object"),
         (b"{}", "'version' is missing"),
+        (changed(version=1), "'version' is 1, not the text \"1\""),
+        (changed(version=" "), "'version' is ' ', not the text \"1\""),
         (changed(date_created=None), "'date_created' is missing"),
         (changed(date_updated="noon"), "'date_updated' is 'noon', not a date as 2026-01-31T12:00:00+00:00"),
         (changed(steps=None), "'steps' is no list"),
@@ -148,6 +151,28 @@ def test_what_is_no_job_is_named(data, reason):
     assert str(caught.value) == (
         f"the job file jobs/queued/demo.json cannot be read: {reason}. Repair it, or remove it; it was left as it is."
     )
+
+
+@pytest.mark.parametrize(
+    ("file", "is_taken"),
+    [
+        ("/out/r-demo-0.mp4", True),
+        ("/home/me/thesis.odt", False),
+        ("/out/r-other-0.mp4", False),
+        ("r-demo-0.mp4", False),
+        ("/out/r-demo-0.mp4/../..", False),
+        ("/out/\0-demo-0.mp4", True),
+        (7, False),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="paths as POSIX has them")
+def test_only_a_file_named_as_those_of_the_jobs_steps_is_taken_for_one_of_its_making(file, is_taken):
+    data = changed(steps=[{"status": "queued", "args": {}, "file": file}])
+    assert decode(data, PATH, JobStatus.QUEUED).steps[0].kept == (file if is_taken else "")
+
+
+def test_an_id_that_is_no_text_is_passed_over():
+    assert decode(changed(id="\ud800"), PATH, JobStatus.QUEUED).typed is None
 
 
 def test_what_is_nested_too_deeply_is_named_like_any_other():

@@ -48,6 +48,26 @@ def test_steps_of_one_output_are_parts_of_it_however_its_path_is_written(folder)
     assert not outputs.is_alone(0)
 
 
+def test_names_that_no_file_can_have_are_names_like_any_other():
+    names = ("a\0.mp4", "\ud800.mp4", "x" * 5000 + ".mp4", "out/" * 2000 + "a.mp4")
+    outputs = Outputs(job(*((name, f"out/{name}") for name in names), *((f"out/{name}", name) for name in names)))
+    assert [outputs.is_alone(index) for index in range(8)] == [True] * 8
+    assert [outputs.awaited(index) for index in range(8)] == [(), (), (), (), (0,), (1,), (2,), (3,)]
+
+
+def test_a_step_that_would_overwrite_what_it_reads_makes_nothing_that_others_wait_for():
+    outputs = Outputs(job(("a.jpg", "./a.jpg"), ("a.jpg", "out/b.jpg"), ("out/b.jpg", "out/c.jpg")))
+    assert [outputs.overwritten(index) for index in range(3)] == ["target", "", ""]
+    assert outputs.waiting() == {2: (1,)}
+
+
+def test_an_output_where_the_result_of_another_step_is_kept():
+    own = "out/a-demo-0.mp4"
+    outputs = Outputs(job(("t.mp4", "out/a.mp4"), ("t.mp4", "out/a.mp4"), ("t.mp4", own)))
+    assert [outputs.keeper(index) for index in range(3)] == [None, None, 0]
+    assert Outputs(job(("t.mp4", "out/a.mp4"), ("t.mp4", own))).keeper(1) is None
+
+
 def test_of_images_the_last_one_is_taken():
     (output,) = Outputs(job(("a.jpg", "r.jpg"), ("b.jpg", "r.jpg"))).outputs
     assert (output.steps, output.parts) == ((0, 1), (1,))

@@ -10,8 +10,9 @@ import pytest
 from facefusion.core.errors import ContentRefusedError, JobBusyError, JobError, Stopped
 from facefusion.core.stop import StopToken
 from facefusion.jobs.model import JobStatus, StepStatus
-from facefusion.jobs.runner import JobRunner, StepResult, Tally
+from facefusion.jobs.runner import JobRunner, Tally
 from facefusion.jobs.store import JobStore
+from facefusion.jobs.work import StepResult
 from tests.jobs.fake_work import FakeListener, FakeWork, join, refuse_to_join, write
 
 BAD = StepResult("the target breaks off.", is_whole=False)
@@ -267,10 +268,10 @@ def test_a_job_whose_process_died_is_found_and_retried(bench):
     bench.queue("demo", ("a.mp4", "result.mp4", "1"), ("b.mp4", "result.mp4", "2"))
 
     def die(task):
-        raise RuntimeError
+        raise SystemExit
 
     bench.work.instead = {1: die}
-    with pytest.raises(RuntimeError):
+    with pytest.raises(SystemExit):
         bench.run()
     with pytest.raises(
         JobError, match=r"the job demo cannot be run: it is failed\. Run what is left of it with job-retry"

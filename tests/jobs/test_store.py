@@ -1,19 +1,23 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
+import threading
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
+import filelock
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from facefusion.core.errors import JobBusyError, JobError, OutputError, UsageError
+from facefusion.core.errors import JobBusyError, JobError, OutputError, Stopped, UsageError
+from facefusion.core.stop import StopToken
 from facefusion.jobs.model import JobStatus, StepStatus
 from facefusion.jobs.store import DIED, JobStore
 from facefusion.observability.events import Notice
@@ -308,7 +312,102 @@ def test_no_file_is_moved_over_another(store, root):
     (root / "completed" / "demo.json").write_bytes(b"x")
     assert message_of(lambda: store.move(job, JobStatus.COMPLETED)).startswith("the job demo cannot be completed: ")
     assert (root / "completed" / "demo.json").read_bytes() == b"x"
-    assert store.find("demo").status is JobStatus.QUEUED
+    assert message_of(lambda: store.find("demo")) == (
+        f"the job demo has several files: {root / 'queued' / 'demo.json'} and {root / 'completed' / 'demo.json'}. "
+        "Remove or rename all but one of them."
+    )
+
+
+def test_what_is_no_file_is_no_job(store, root):
+    submitted(store)
+    (root / "queued" / "folder.json").mkdir()
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(root / "queued" / "pipe.json")
+    assert [job.id for job in store.list(JobStatus.QUEUED)] == ["demo"]
+    assert message_of(lambda: store.find("pipe")).startswith("there is no job pipe.")
+
+
+def test_one_dead_job_that_cannot_be_put_down_keeps_no_other_from_being_listed(store, root):
+    job = submitted(store)
+    submitted(store, "good")
+    store.save(job.with_step(0, status=StepStatus.STARTED))
+    (root / "failed" / "demo.json").write_bytes(b"x")
+    assert {job.id for job in store.list(JobStatus.QUEUED)} == {"demo", "good"}
+
+
+def kept_in(folder, store, *steps):
+    """A failed job whose steps keep their results."""
+    store.create("demo", [{"target_path": "t.mp4", "output_path": str(folder / "r.mp4")} for _ in steps])
+    with store.hold("demo") as held:
+        job = held
+        for index, status in enumerate(steps):
+            file = folder / f"r-demo-{index}.mp4"
+            file.write_bytes(b"x")
+            job = job.with_step(index, status=status, kept=str(file))
+        store.move(job, JobStatus.FAILED)
+
+
+def test_what_steps_keep_goes_with_them(store, tmp_path):
+    kept_in(tmp_path, store, StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.COMPLETED)
+    for name in ("r.mp4", "r-demo-3.mp4"):
+        (tmp_path / name).write_bytes(b"not the job's")
+    store.remove_step("demo", 0)
+    # The file of a step that is done keeps its name; what another one had begun under its old name goes.
+    assert sorted(path.name for path in tmp_path.glob("*.mp4")) == ["r-demo-2.mp4", "r-demo-3.mp4", "r.mp4"]
+    store.delete("demo")
+    assert sorted(path.name for path in tmp_path.glob("*.mp4")) == ["r-demo-3.mp4", "r.mp4"]
+
+
+def test_what_steps_keep_goes_wherever_the_job_is_deleted_from(root, tmp_path, monkeypatch):
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    store = JobStore(root)
+    store.create("demo", [{"target_path": "t.mp4", "output_path": "r.mp4"}])
+    with store.hold("demo") as job:
+        Path("r-demo-0.mp4").write_bytes(b"x")
+        store.save(job.with_step(0, kept=str(tmp_path / "here" / "r-demo-0.mp4")))
+    monkeypatch.chdir(tmp_path / "there")
+    Path("r-demo-0.mp4").write_bytes(b"mine")
+    store.delete("demo")
+    assert [path.read_bytes() for path in tmp_path.rglob("r-demo-0.mp4")] == [b"mine"]
+
+
+def test_an_output_that_has_the_name_of_what_a_step_keeps_stays(store, tmp_path):
+    file = tmp_path / "r-demo-0.mp4"
+    file.write_bytes(b"x")
+    store.create("demo", [{"target_path": "t.mp4", "output_path": str(file)}])
+    with store.hold("demo") as job:
+        store.save(job.with_step(0, kept=str(file)))
+    store.delete("demo")
+    assert file.exists()
+
+
+def test_what_cannot_be_removed_is_said_and_the_job_is_deleted(store, tmp_path, listener):
+    kept_in(tmp_path, store, StepStatus.COMPLETED)
+    file = tmp_path / "r-demo-0.mp4"
+    file.unlink()
+    file.mkdir()
+    store.delete("demo")
+    (warning,) = listener.warnings
+    assert warning.startswith(f"{file} is no longer needed, and stays: ")
+    assert store.list(JobStatus.FAILED) == ()
+
+
+def test_a_stop_ends_the_wait_for_the_folder_after_a_moment_in_which_it_may_still_be_had(root, monkeypatch):
+    stop = StopToken()
+    store = JobStore(root, stop=stop)
+    store.create("demo")
+    stop.request("Ctrl-C")
+    lock = filelock.FileLock(root / ".locks" / ".folder.lock", thread_local=False)
+    with lock, pytest.raises(Stopped):
+        store.find("demo")
+    assert store.find("demo").id == "demo"
+    monkeypatch.setattr("facefusion.jobs.locks.GRACE_SECONDS", 60.0)
+    store = JobStore(root, stop=stop)
+    lock.acquire()
+    threading.Timer(0.3, lock.release).start()
+    assert store.find("demo").id == "demo"
 
 
 def test_a_root_that_is_a_file(tmp_path):

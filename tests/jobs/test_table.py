@@ -61,10 +61,23 @@ def test_one_row_per_job_and_why_it_failed_below():
         "  step 3: no face in c\n"
         "  step 4: no face in d\n"
         "  step 5: no face in e\n"
-        "  and 2 more steps that failed\n"
+        "  and 2 more steps\n"
         "c              1      just now    never        failed\n"
         "  step 0: its output was not made\n"
     )
+
+
+def test_a_step_that_was_not_done_is_listed_with_what_it_waits_for():
+    first = JobStep(StepStatus.FAILED, {"target_path": "a.mp4", "output_path": "b.mp4"}, fault="no face in a.mp4")
+    second = JobStep(StepStatus.QUEUED, {"target_path": "b.mp4", "output_path": "c.mp4"})
+    jobs = [Job("a", status, NOW, None, (first, second)) for status in (JobStatus.FAILED, JobStatus.QUEUED)]
+    assert table(jobs, NOW).splitlines()[1:] == [
+        "a    2      just now  never    failed",
+        "  step 0: no face in a.mp4",
+        "  step 1: it waits for step 0",
+        "a    2      just now  never    queued",
+        "  step 0: no face in a.mp4",
+    ]
 
 
 def test_names_and_faults_break_no_row():

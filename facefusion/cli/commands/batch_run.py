@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from facefusion.app.model_names import with_model_names
 from facefusion.cli.command import Context
-from facefusion.cli.job_work import FrozenSteps, JobVoice, job_runner, open_store, run_job
+from facefusion.cli.job_work import FrozenSteps, JobVoice, job_runner, run_job
+from facefusion.cli.jobs_folder import open_store
 from facefusion.cli.logging_setup import check_apart_from_log
 from facefusion.cli.step_failure import Wording
 from facefusion.config.frozen import freeze
@@ -15,7 +16,7 @@ from facefusion.config.settings import PatternsSettings, ProcessorsSettings
 from facefusion.core.errors import UsageError
 from facefusion.jobs.batch import Batch, plan_batch
 from facefusion.jobs.model import Job, JobStatus, StepStatus
-from facefusion.jobs.runner import StepTask
+from facefusion.jobs.work import StepTask
 from facefusion.observability.events import Notice
 from facefusion.processors.registry import find_processor
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from facefusion.app.model_names import with_model_names
 from facefusion.cli.command import Context
-from facefusion.cli.exit import verdict
-from facefusion.cli.job_work import job_runner, open_store
+from facefusion.cli.exit import conclude
+from facefusion.cli.job_work import job_runner
+from facefusion.cli.jobs_folder import open_store
 from facefusion.cli.step import finish, held_fault, process
-from facefusion.cli.step_failure import kept, with_files
+from facefusion.cli.step_failure import kept, outcome, with_files
 from facefusion.config.frozen import freeze
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import FaceFusionError, SetupError, Stopped, UsageError
 from facefusion.core.report import RunReport
 from facefusion.jobs.model import Job, JobStatus
-from facefusion.jobs.runner import StepResult, StepTask
+from facefusion.jobs.work import StepResult, StepTask
 from facefusion.observability.events import EventSink
 
 PREFIX = "headless"
+CHANGED = "it was changed while headless-run worked on it as it was before"
+"""Why a step counts as failed that was done as the command line asked for it."""
 
 
 def execute(context: Context) -> int:
@@ -39,6 +42,11 @@ def _in_a_job(context: Context, settings: Snapshot, events: EventSink) -> RunRep
     runner = job_runner(context, store, step, _Silence(context, step))
     try:
         runner.submit_and_run(job.id)
+    except FaceFusionError as error:
+        if not step.is_whole:
+            raise
+        context.terminal.close_bar()
+        context.terminal.line(str(error), "warn")  # of the job; what was asked for is there
     except (Stopped, KeyboardInterrupt):
         context.terminal.close_bar()
         context.terminal.line(f"The job {job.id} stays queued; job-run {job.word} goes on with it.")
@@ -47,7 +55,10 @@ def _in_a_job(context: Context, settings: Snapshot, events: EventSink) -> RunRep
 
 
 class _OwnStep:
-    """Does the one step with the settings at hand, and keeps how it ended."""
+    """Does the one step with the settings at hand, and keeps how it ended.
+
+    It does it once: what somebody makes of the job while it runs is not what this command was asked for.
+    """
 
     def __init__(self, context: Context, settings: Snapshot, events: EventSink) -> None:
         self._context = context
@@ -62,17 +73,22 @@ class _OwnStep:
             Stopped: a stop was requested.
         """
         context = self._context
+        if self._end is not None:
+            return StepResult(CHANGED, is_whole=False)
         try:
             report = context.application.execute(self._settings, self._events, context.stop)
-        except Exception as error:
-            end = verdict(error, context.stop)
-            if end.exit_code == Stopped.exit_code:
-                raise Stopped(context.stop.reason) from error
+        except Exception as error:  # noqa: BLE001 - raised again by who asked for the step
+            end = outcome(error, context.stop)
             self._end = error
             return StepResult(kept(end, task, self._settings.schema), is_whole=False)
         self._end = report
         fault = held_fault(report, self._settings)
         return StepResult(with_files(task, fault) if fault else "")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its result is there."""
+        return isinstance(self._end, RunReport)
 
     @property
     def may_go_otherwise(self) -> bool:
@@ -110,5 +126,6 @@ class _Silence:
             self._context.terminal.close_bar()
             self._context.terminal.line(f"This run is kept as the job {job.id}; job-retry {job.word} does it again.")
 
-    def failed(self, error: FaceFusionError) -> None:
-        """Does not happen to a single job."""
+    def failed(self, error: Exception) -> None:
+        """Say what went wrong with the job."""
+        conclude(error, self._context.terminal, self._context.stop)

@@ -7,22 +7,23 @@ from datetime import UTC, datetime
 
 from facefusion.app.model_names import with_model_names
 from facefusion.cli.command import Context
-from facefusion.cli.exit import FAILED
+from facefusion.cli.exit import FAILED, say_too_late
+from facefusion.cli.jobs_folder import open_store
 from facefusion.config.frozen import freeze
 from facefusion.config.request import check_extension, required_output, required_target
 from facefusion.config.settings import MiscSettings, PathsSettings
 from facefusion.core.access import looking
-from facefusion.core.errors import FaceFusionError, JobError, OutputError
+from facefusion.core.errors import FaceFusionError, OutputError
 from facefusion.core.wording import shown
 from facefusion.jobs.model import Job, JobStatus
-from facefusion.jobs.store import JobStore
+from facefusion.jobs.store import JobStore, Unreadable
 from facefusion.jobs.table import table
 
 
 def list_jobs(context: Context) -> int:
     """Write the jobs of one status to the output stream; 1 where there are none."""
     (status,) = context.words
-    jobs = _store(context).list(JobStatus(status))
+    jobs = open_store(context).list(JobStatus(status))
     if not jobs:
         return FAILED
     context.write(table(jobs, datetime.now(UTC)))
@@ -32,42 +33,47 @@ def list_jobs(context: Context) -> int:
 def create(context: Context) -> int:
     """Make a job without steps."""
     (job_id,) = context.words
-    _store(context).create(job_id)
+    open_store(context).create(job_id)
     return _done(context, f"Job {job_id} is made.")
 
 
 def submit(context: Context) -> int:
     """Put a drafted job into the queue."""
     (job_id,) = context.words
-    _store(context).submit(job_id)
+    open_store(context).submit(job_id)
     return _done(context, _submitted(job_id))
 
 
 def submit_all(context: Context) -> int:
     """Put every drafted job into the queue; 1 where there are none, or one cannot be."""
-    store = _store(context)
+    store = open_store(context)
 
-    def submit_one(job: Job) -> None:
-        store.submit(job.id)
-        context.terminal.line(_submitted(job.name))
+    def submit_one(found: Job | Unreadable, status: JobStatus) -> None:
+        if isinstance(found, Unreadable):
+            raise found.fault
+        store.submit(found.id)
+        context.terminal.line(_submitted(found.name))
 
     return _each(context, store, (JobStatus.DRAFTED,), submit_one)
 
 
 def delete(context: Context) -> int:
-    """Remove a job's file; what the job made stays."""
+    """Remove a job's file, and those in which its steps kept results; outputs stay."""
     (job_id,) = context.words
-    _store(context).delete(job_id)
+    open_store(context).delete(job_id)
     return _done(context, _deleted(job_id))
 
 
 def delete_all(context: Context) -> int:
-    """Remove the files of all jobs; 1 where there are none, or one cannot be."""
-    store = _store(context)
+    """Remove all jobs as :func:`delete` does, also what cannot be read; 1 where there are none, or one cannot be."""
+    store = open_store(context)
 
-    def delete_one(job: Job) -> None:
-        store.delete(job.id)
-        context.terminal.line(_deleted(job.name))
+    def delete_one(found: Job | Unreadable, status: JobStatus) -> None:
+        store.delete(found.id, status)
+        if isinstance(found, Unreadable):
+            context.terminal.line(f"Job {found.id} is deleted, though {found.fault.fault}.", "warn")
+        else:
+            context.terminal.line(_deleted(found.name))
 
     return _each(context, store, JobStatus, delete_one)
 
@@ -76,7 +82,7 @@ def add_step(context: Context) -> int:
     """Put a step behind the last."""
     (job_id,) = context.words
     args = _frozen_step(context, has_target=True)
-    job = _store(context).add_step(job_id, args)
+    job = open_store(context).add_step(job_id, args)
     return _done(context, f"Job {job_id}: step {len(job.steps) - 1} is added.")
 
 
@@ -84,7 +90,7 @@ def remix_step(context: Context) -> int:
     """Put a step behind the last that works on the result of another."""
     job_id, index = context.words
     args = _frozen_step(context, has_target=False)
-    job = _store(context).remix_step(job_id, int(index), args)
+    job = open_store(context).remix_step(job_id, int(index), args)
     target = job.steps[-1].args["target_path"]
     return _done(context, f"Job {job_id}: step {len(job.steps) - 1} is added, which works on {target}.")
 
@@ -93,19 +99,15 @@ def insert_step(context: Context) -> int:
     """Put a step before another."""
     job_id, index = context.words
     args = _frozen_step(context, has_target=True)
-    _store(context).insert_step(job_id, int(index), args)
+    open_store(context).insert_step(job_id, int(index), args)
     return _done(context, f"Job {job_id}: a step is put before step {index}.")
 
 
 def remove_step(context: Context) -> int:
     """Take a step out of a job."""
     job_id, index = context.words
-    _store(context).remove_step(job_id, int(index))
+    open_store(context).remove_step(job_id, int(index))
     return _done(context, f"Job {job_id}: step {index} is removed.")
-
-
-def _store(context: Context) -> JobStore:
-    return JobStore(context.state.snapshot.get(PathsSettings).jobs_path, context.events)
 
 
 def _frozen_step(context: Context, *, has_target: bool) -> dict[str, object]:
@@ -133,7 +135,12 @@ def _frozen_step(context: Context, *, has_target: bool) -> dict[str, object]:
     return freeze(with_model_names(context.state.snapshot, context.events))
 
 
-def _each(context: Context, store: JobStore, statuses: Iterable[JobStatus], act: Callable[[Job], None]) -> int:
+def _each(
+    context: Context,
+    store: JobStore,
+    statuses: Iterable[JobStatus],
+    act: Callable[[Job | Unreadable, JobStatus], None],
+) -> int:
     """Do something to every job of some statuses, and say of each that cannot be why.
 
     Returns:
@@ -142,12 +149,10 @@ def _each(context: Context, store: JobStore, statuses: Iterable[JobStatus], act:
     halt = context.state.snapshot.get(MiscSettings).halt_on_error
     statuses = tuple(statuses)
     done, failed = 0, 0
-    for one in _scanned(store, statuses):
+    for one, status in _scanned(store, statuses):
         context.stop.check()
         try:
-            if isinstance(one, JobError):
-                raise one
-            act(one)
+            act(one, status)
             done += 1
         except FaceFusionError as error:
             context.terminal.line(str(error), "error")
@@ -161,12 +166,12 @@ def _each(context: Context, store: JobStore, statuses: Iterable[JobStatus], act:
     return 0 if done and not failed else FAILED
 
 
-def _scanned(store: JobStore, statuses: Iterable[JobStatus]) -> Iterator[Job | JobError]:
-    """Each job, or what is wrong with its file."""
+def _scanned(store: JobStore, statuses: Iterable[JobStatus]) -> Iterator[tuple[Job | Unreadable, JobStatus]]:
+    """Each job, also those whose file cannot be read."""
     for status in statuses:
         scan = store.scan(status)
-        yield from scan.faults
-        yield from scan.jobs
+        yield from ((one, status) for one in scan.unreadable)
+        yield from ((one, status) for one in scan.jobs)
 
 
 def _submitted(job_id: str) -> str:
@@ -179,4 +184,4 @@ def _deleted(job_id: str) -> str:
 
 def _done(context: Context, sentence: str) -> int:
     context.terminal.line(sentence)
-    return 0
+    return say_too_late(context.terminal, "all was done") if context.stop.requested else 0

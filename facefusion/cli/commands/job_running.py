@@ -6,8 +6,9 @@ import shlex
 from collections.abc import Callable
 
 from facefusion.cli.command import Context
-from facefusion.cli.exit import FAILED
-from facefusion.cli.job_work import JobVoice, job_runner, open_store, run_job, say_stopped, say_too_late
+from facefusion.cli.exit import FAILED, say_too_late
+from facefusion.cli.job_work import JobVoice, job_runner, run_job, say_stopped
+from facefusion.cli.jobs_folder import open_store
 from facefusion.core.errors import JobError, Stopped
 from facefusion.jobs.runner import JobRunner, Tally
 
@@ -53,5 +54,5 @@ def _run_all(
     if not tally.count:
         raise nothing
     if context.stop.requested:
-        return say_too_late(context, "all jobs were run")
+        return say_too_late(context.terminal, "all jobs were run")
     return FAILED if tally.failed else 0
