@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from facefusion.app.faces import build_tracker
-from facefusion.core.errors import ModelError, PastEndError, UsageError
+from facefusion.core.errors import ModelError, PastEndError
 from facefusion.faces.track import TrackerLimits
 from tests.app.conftest import TARGET, Run, settings
 
@@ -96,24 +96,6 @@ def test_the_overlap_that_links_a_face_to_a_known_one_is_the_trackers(engine) ->
         return build_tracker(settings(engine, face_tracker_score=score), None)._limits.link  # type: ignore[arg-type]
 
     assert (links(0.0), links(0.45)) == (TrackerLimits().link, 0.45)
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("face_selector_gender", "female"),
-        ("face_selector_race", "auto"),
-        ("face_selector_age_start", 1),
-        ("face_selector_age_end", 40),
-    ],
-)
-def test_a_filter_that_no_model_serves_changes_nobody(run: Run, tmp_path: Path, option: str, value: object) -> None:
-    with pytest.raises(UsageError) as refused:
-        run(tmp_path / "out.mp4", **{option: value})
-    assert str(refused.value).startswith(
-        f"{option} = {value}: this version has no model that tells gender, age or group"
-    )
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_age_that_everybody_has_leaves_out_nobody(make: Make) -> None:
