@@ -34,8 +34,8 @@ ROUNDING = 1
 DEEPER = 4
 """How much more a frame of 16 bits takes than one of 8: their last bits hardly compress."""
 
-BORDER = (3, 3)
-"""Reaches the pixels that share their chroma in 4:2:0 and 4:2:2."""
+BORDER = (11, 11)
+"""Reaches the pixels that a chroma sample of 4:2:0 or 4:2:2 is made from."""
 
 EPSILON = np.float32(1e-4)
 
@@ -114,7 +114,7 @@ def take_over(edited: Picture, shown: Plane, picture: Picture) -> bool:
 def _with_margin(pixels: Pixels, mask: Mask) -> Pixels:
     """Pixels with the colours inside a mask of 0 and 1 spread over its border.
 
-    Chroma of lower resolution is averaged over what lies on both sides before it is blended by the averaged mask. Were
+    Chroma of lower resolution is made from what lies on both sides before it is blended by the averaged mask. Were
     the old colours on the outer side, a thin line would get them twice.
     """
     share = cv2.blur(mask, BORDER)

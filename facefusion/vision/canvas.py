@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.core.values import Affine, Mask, Region
+from facefusion.vision.chroma import Lay
 from facefusion.vision.colour import Plane
 from facefusion.vision.geometry import scale_of
 from facefusion.vision.warp import Samples, image_of, span, spread, spread_mask
@@ -62,7 +63,9 @@ class Canvas:
         """The planes as they are now; do not keep them over a :meth:`blend`."""
         return self.store.planes()
 
-    def blend(self, first: int, patches: Sequence[Samples], mask: Mask, crop_to_plane: Affine) -> None:
+    def blend(
+        self, first: int, patches: Sequence[Samples], mask: Mask, crop_to_plane: Affine, lay: Lay = spread
+    ) -> None:
         """Lay patches, codes in crop coordinates, over planes of one size where ``mask`` is above zero.
 
         Args:
@@ -70,6 +73,7 @@ class Canvas:
             patches: one for each plane.
             mask: 0..1, in crop coordinates.
             crop_to_plane: the map from the crop to each of the planes.
+            lay: lays a patch out over a region of a plane.
         """
         height, width = self.planes[first].shape[:2]
         region = _clip(image_of(crop_to_plane, _with_border(mask, crop_to_plane)), width, height)
@@ -81,7 +85,7 @@ class Canvas:
         rest = np.float32(1.0) - weight
         area = np.s_[region.top : region.bottom, region.left : region.right]
         for index, patch in enumerate(patches, first):
-            laid = spread(patch, crop_to_plane, region)
+            laid = lay(patch, crop_to_plane, region)
             target = self.store.writable_planes()[index][area]
             self._covered.append((index, region, target.copy()))
             target[...] = _mix(target, laid, weight, rest)

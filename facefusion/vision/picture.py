@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from facefusion.core.values import Affine, Mask, Pixels, Region, Size
 from facefusion.vision.canvas import ArrayStore, Canvas, PlaneStore, trim
+from facefusion.vision.chroma import lay_lowered, sample_raised
 from facefusion.vision.colour import Coding, Plane, as_pixels, bgr_to_planes, planes_to_bgr, to_nearest_level
 from facefusion.vision.geometry import compose, invert
-from facefusion.vision.warp import sample, shrink, spread
+from facefusion.vision.warp import sample, shrink
 
 ArrayT = TypeVar("ArrayT", bound=Pixels)
 
@@ -92,8 +93,8 @@ class YuvPicture:
         planes = []
         for index, plane in enumerate(bgr_to_planes(pixels, layout.coding, grey=grey)):
             size = layout.plane_size(index, Size(width, height))
-            whole = Region(0, 0, size.width, size.height)
-            planes.append(plane if size == (width, height) else spread(plane, layout.to_plane(index), whole))
+            whole, to_plane = Region(0, 0, size.width, size.height), layout.to_plane(index)
+            planes.append(cast("Plane", lay_lowered(to_plane, layout.coding.peak)(plane, to_plane, whole)))
         return cls(planes, layout, alpha)
 
     @property
@@ -129,7 +130,7 @@ class YuvPicture:
     def warp(self, frame_to_crop: Affine, size: Size, *, as_float: bool = False) -> Pixels:
         """Sample a crop; each plane is warped by itself and the crop converted."""
         crops = [
-            sample(plane, compose(frame_to_crop, invert(self.layout.to_plane(index))), size)
+            sample_raised(plane, self.layout.to_plane(index), frame_to_crop, size)
             for index, plane in enumerate(self.planes)
         ]
         return planes_to_bgr(crops, self.layout.coding, as_float=as_float)
@@ -152,7 +153,9 @@ class YuvPicture:
         patches = bgr_to_planes(_cut(crop, region), self.layout.coding, grey=self.grey)
         for first, group in ((0, patches[:1]), (1, patches[1:])):
             if group:
-                self._canvas.blend(first, group, mask, compose(self.layout.to_plane(first), crop_to_frame))
+                to_plane = self.layout.to_plane(first)
+                lay = lay_lowered(to_plane, self.layout.coding.peak)
+                self._canvas.blend(first, group, mask, compose(to_plane, crop_to_frame), lay)
 
     def replaced_by(self, pixels: Pixels) -> YuvPicture:
         """A new picture of the same format; ``pixels`` may have any size, to which alpha is resized."""

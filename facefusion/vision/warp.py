@@ -38,12 +38,23 @@ def sample(plane: SamplesT, plane_to_crop: Affine, size: Size) -> SamplesT:
     source_per_target = scale_of(crop_to_plane)
     factor = _area_factor(source_per_target)
     height, width = plane.shape[:2]
-    reach = image_of(crop_to_plane, Region(0, 0, size.width, size.height), margin=2 * factor + 2)
-    left, right = span(reach.left, reach.right, width, factor)
-    top, bottom = span(reach.top, reach.bottom, height, factor)
+    wanted = reach(crop_to_plane, size)
+    left, right = span(wanted.left, wanted.right, width, factor)
+    top, bottom = span(wanted.top, wanted.bottom, height, factor)
     part, part_to_plane = _rescaled(cast("SamplesT", plane[top:bottom, left:right]), source_per_target)
     crop_to_part = compose(invert(part_to_plane), crop_to_plane - _shift(left, top))
     return _interpolate(part, crop_to_part, size, border=None)
+
+
+def reach(crop_to_plane: Affine, size: Size) -> Region:
+    """The pixels that :func:`sample` reads for a crop of ``size``, some of them perhaps outside the plane."""
+    margin = 2 * _area_factor(scale_of(crop_to_plane)) + 2
+    return image_of(crop_to_plane, Region(0, 0, size.width, size.height), margin)
+
+
+def stretch(plane: SamplesT, out_to_plane: Affine, size: Size) -> SamplesT:
+    """Interpolate between the pixels of a plane linearly, its border repeated; for maps that do not shrink."""
+    return _interpolate(plane, out_to_plane, size, border=None)
 
 
 def spread(crop: SamplesT, crop_to_plane: Affine, region: Region) -> SamplesT:
@@ -83,7 +94,7 @@ def image_of(affine: Affine, region: Region, margin: int = 0) -> Region:
     return Region(left, top, right, bottom)
 
 
-def span(low: int, high: int, length: int, block: int) -> tuple[int, int]:
+def span(low: int, high: int, length: int, block: int = 1) -> tuple[int, int]:
     """Clip ``low``..``high`` to 0..``length``, leave at least one pixel, and make it whole blocks where they fit."""
     low = min(max(low, 0), length - 1)
     high = max(min(high, length), low + 1)

@@ -9,7 +9,7 @@ from facefusion.core.values import Size
 from facefusion.vision.geometry import invert, transform_points
 from facefusion.vision.picture import CENTRE, TOP_LEFT, BgrPicture, YuvPicture
 from facefusion.vision.scaling import scaled
-from tests.vision.test_picture import FORMS, layout
+from tests.vision.pictures import FORMS, layout
 
 SIZES = [Size(60, 40), Size(48, 40), Size(61, 33), Size(241, 161), Size(120, 40), Size(40, 200), Size(300, 24)]
 OLD = Size(121, 81)
