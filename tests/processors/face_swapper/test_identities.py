@@ -18,11 +18,10 @@ from tests.processors.face_swapper.toy_shop import (
     MATRIX,
     WEIGHTS,
     ToyShop,
-    face,
-    smooth,
     source,
     swap,
 )
+from tests.toys.scenes import face, smooth
 
 PIXELS = np.rint(smooth(seed=20)).astype(np.uint8)
 TARGETS = (face(90, 110, 90, angle=5), face(230, 130, 90))

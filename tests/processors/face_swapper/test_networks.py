@@ -18,7 +18,8 @@ from facefusion.vision.colour import Coding, Matrix
 from facefusion.vision.geometry import fit_template, invert
 from facefusion.vision.picture import BgrPicture, Layout, YuvPicture
 from facefusion.vision.warp import sample
-from tests.processors.face_swapper.toy_shop import FAMILIES, HALVES, ToyShop, card, face, smooth, swap
+from tests.processors.face_swapper.toy_shop import FAMILIES, HALVES, ToyShop, card, swap
+from tests.toys.scenes import face, smooth
 from tests.toys.swappers import colour_swapper
 
 FRAME = Size(320, 240)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 import onnx
 
@@ -16,10 +15,11 @@ from facefusion.faces.mask.masker import PLAIN, FaceMasker
 from facefusion.processors.base import Source, Target, Workshop
 from facefusion.processors.face_swapper.processor import KIND, FaceSwapper
 from facefusion.processors.face_swapper.settings import FaceSwapperSettings
-from facefusion.vision.geometry import FACE_TEMPLATES
 from facefusion.vision.picture import BgrPicture
 from tests.processors.fakes import RecordingSink
-from tests.toys.pooled import CountedGraph, Toys
+from tests.toys.heard import Heard
+from tests.toys.pooled import Toys
+from tests.toys.scenes import face, smooth
 from tests.toys.swappers import colour_swapper, identity_converter, recogniser
 
 RANDOM = np.random.default_rng(11)
@@ -42,25 +42,6 @@ FAMILIES: Mapping[str, tuple[str, Mapping[str, Any], tuple[int, ...]]] = {
 }
 """Template, coding and shape of the source of each family of networks, as its models have them."""
 CONVERTED = ("ghost", "hififace", "simswap")
-
-
-class Heard:
-    """A graph that keeps what it was given."""
-
-    def __init__(self, graph: CountedGraph) -> None:
-        self._graph = graph
-        self.inputs: list[dict[str, Tensor]] = []
-
-    @property
-    def signature(self):
-        return self._graph.signature
-
-    def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        self.inputs.append({name: tensor.copy() for name, tensor in inputs.items()})
-        return self._graph.run(inputs)
-
-    def last_initializer(self) -> Tensor:
-        return self._graph.last_initializer()
 
 
 def card(name: str, kind: str, family: str, companions: Sequence[str] = (), **numbers: Any) -> ModelCard:
@@ -143,23 +124,6 @@ class ToyShop:
 def swap(swapper: FaceSwapper, picture: Picture, faces: Sequence[Face]) -> None:
     """Let a swapper work on a picture as the pipeline does."""
     swapper.process(picture, faces, (None,) * len(faces))
-
-
-def smooth(height: int = 240, width: int = 320, seed: int = 0) -> np.ndarray:
-    """A picture without detail finer than a dozen pixels, 20..235."""
-    noise = np.random.default_rng(seed).normal(size=(height, width, 3)).astype(np.float32)
-    soft = cv2.GaussianBlur(noise, (0, 0), 6)
-    low, high = soft.min(), soft.max()
-    return (20 + 215 * (soft - low) / (high - low)).astype(np.float32)
-
-
-def face(x: float, y: float, side: float = 120.0, angle: float = 0.0, template: str = "arcface_128") -> Face:
-    """A face that a crop of ``side`` frame pixels around ``(x, y)``, turned by ``angle`` degrees, shows upright."""
-    turn = np.radians(angle)
-    rotation = np.array(((np.cos(turn), -np.sin(turn)), (np.sin(turn), np.cos(turn))))
-    points = ((FACE_TEMPLATES[template] - 0.5) * side) @ rotation.T + (x, y)
-    box = np.array((x - side / 3, y - side / 3, x + side / 3, y + side / 3), np.float32)
-    return Face(box=box, score=0.9, landmarks5=points.astype(np.float32))
 
 
 def source(seed: int = 5, angle: float = 8.0) -> Source:

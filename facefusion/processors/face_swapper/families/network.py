@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Protocol, Self
 
 import numpy as np
 
 from facefusion.core.graph import Shape
-from facefusion.core.values import Affine, Face, Frame, Picture, Region, Size, Tensor
-from facefusion.faces.landmark.points import aligned_points
+from facefusion.core.values import Face, Frame, Picture, Size, Tensor
+from facefusion.faces.aligned import AlignedFace, align, apart
 from facefusion.faces.mask.masker import FaceMasker
 from facefusion.processors.base import Source, Workshop
 from facefusion.processors.face_swapper.families.crops import Coding, CropNetwork
-from facefusion.vision.geometry import fit_template, invert
-from facefusion.vision.warp import image_of
 
 
 class SourceInput(Protocol):
@@ -26,16 +23,6 @@ class SourceInput(Protocol):
 
     def of(self, picture: Picture, faces: Sequence[Face]) -> Tensor:
         """What goes into each face of a picture that nothing has been pasted into, by the first dimension."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    """A face and where its crop lies."""
-
-    face: Face
-    frame_to_crop: Affine
-    region: Region
-    """Of the frame, around the whole crop."""
 
 
 class NetworkSwapper:
@@ -69,7 +56,8 @@ class NetworkSwapper:
             return
         sources = self._source.of(picture, faces)
         done = 0
-        for group in _apart([self._placed(face) for face in faces]):
+        aligned = [align(face, self._network.template, self._network.side) for face in faces]
+        for group in apart(aligned):
             self._swap_apart(picture, group, sources[done : done + len(group)])
             done += len(group)
 
@@ -77,17 +65,12 @@ class NetworkSwapper:
         """Itself: nothing is kept from frame to frame."""
         return self
 
-    def _placed(self, face: Face) -> _Placed:
-        side = self._network.side
-        frame_to_crop = fit_template(aligned_points(face), self._network.template, side)
-        return _Placed(face, frame_to_crop, image_of(invert(frame_to_crop), Region(0, 0, side, side), margin=1))
-
-    def _swap_apart(self, picture: Picture, placed: Sequence[_Placed], sources: Tensor) -> None:
+    def _swap_apart(self, picture: Picture, aligned: Sequence[AlignedFace], sources: Tensor) -> None:
         """Swap faces whose crops do not overlap."""
         size, deep = Size(self._network.side, self._network.side), picture.bit_depth > 8
-        old = [picture.warp(one.frame_to_crop, size, as_float=deep) for one in placed]
+        old = [picture.warp(one.frame_to_crop, size, as_float=deep) for one in aligned]
         new = self._network.run(old, sources)
-        for one, before, after in zip(placed, old, new, strict=True):
+        for one, before, after in zip(aligned, old, new, strict=True):
             shown = np.minimum(self._masker.before(before), self._masker.after(after, one.face, one.frame_to_crop))
             picture.paste(after, shown, one.frame_to_crop)
 
@@ -107,24 +90,3 @@ def network(workshop: Workshop, source: Shape, *, gives: Coding | None = None) -
     wanted: str | None = workshop.settings.face_swapper_pixel_boost
     boost = None if wanted is None else int(wanted.split("x")[0])
     return CropNetwork(card, workshop.runner(card), source, gives=gives, boost=boost)
-
-
-def _apart(placed: Sequence[_Placed]) -> Iterator[list[_Placed]]:
-    """The same in order, in groups as large as can be within which no crop overlaps another."""
-    group: list[_Placed] = []
-    for one in placed:
-        if any(_overlap(one.region, other.region) for other in group):
-            yield group
-            group = []
-        group.append(one)
-    if group:
-        yield group
-
-
-def _overlap(first: Region, second: Region) -> bool:
-    return (
-        first.left < second.right
-        and second.left < first.right
-        and first.top < second.bottom
-        and second.top < first.bottom
-    )

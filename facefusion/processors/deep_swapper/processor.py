@@ -1,0 +1,92 @@
+"""The deep swapper: each face replaced by the one that a model was trained on. It needs no source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from facefusion.catalogue.card import ModelCard
+from facefusion.core.errors import ModelError
+from facefusion.core.graph import SignedGraph
+from facefusion.core.values import Face, Frame, Picture, Size
+from facefusion.faces.aligned import AlignedFace, align, apart
+from facefusion.faces.mask.base import OWN_FACE_MASKS
+from facefusion.faces.mask.masker import FaceMasker
+from facefusion.observability.events import Notice
+from facefusion.processors.base import ProcessorKind, Workshop
+from facefusion.processors.deep_swapper.network import TEMPLATE, DeepFace
+from facefusion.processors.deep_swapper.settings import DeepSwapperSettings
+from facefusion.vision.colour_match import match_colours
+
+FAMILIES: Mapping[str, Callable[[ModelCard, SignedGraph, float], DeepFace]] = {
+    "dfm": DeepFace,
+}
+"""Every family by the name that model cards give it."""
+
+WHOLLY = 100
+"""Percent."""
+
+
+class DeepSwapper:
+    """Puts the model's person in the place of every face that it is given."""
+
+    name = "deep_swapper"
+
+    def __init__(self, network: DeepFace, masker: FaceMasker) -> None:
+        self._network = network
+        self._masker = masker
+
+    def output_size(self, size: Size) -> Size:
+        """Same as the input."""
+        return size
+
+    def observe(self, frame: Frame, faces: Sequence[Face]) -> None:
+        """Nothing to learn from earlier frames."""
+
+    def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
+        """Replace every face in place. The result is that of one after another."""
+        aligned = [align(face, TEMPLATE, self._network.side) for face in faces]
+        for group in apart(aligned):
+            self._replace(picture, group)
+        return picture
+
+    def afresh(self) -> DeepSwapper:
+        """Itself: nothing is kept from frame to frame."""
+        return self
+
+    def _replace(self, picture: Picture, aligned: Sequence[AlignedFace]) -> None:
+        """Replace faces whose crops do not overlap."""
+        size, deep = Size(self._network.side, self._network.side), picture.bit_depth > 8
+        crops = [picture.warp(one.frame_to_crop, size, as_float=deep) for one in aligned]
+        for one, crop, drawn in zip(aligned, crops, self._network.draw(crops), strict=True):
+            pixels = match_colours(drawn.pixels, crop)
+            masks = (
+                drawn.mask,
+                self._masker.before(crop),
+                self._masker.after(pixels, one.face, one.frame_to_crop),
+            )
+            picture.paste(pixels, np.minimum.reduce(masks), one.frame_to_crop)
+
+
+def _models(settings: DeepSwapperSettings) -> Mapping[str, str]:
+    return {"deep_swapper": settings.deep_swapper_model}
+
+
+def _build(workshop: Workshop) -> DeepSwapper:
+    card = workshop.cards["deep_swapper"]
+    if card.family not in FAMILIES:
+        raise ModelError(
+            f"the model {card.name} belongs to the family {card.family}, which the deep swapper does not know",
+            f"Choose a model of one of these families: {', '.join(FAMILIES)}.",
+        )
+    morph = workshop.settings.deep_swapper_morph
+    network = FAMILIES[card.family](card, workshop.runner(card), morph / WHOLLY)
+    if morph != WHOLLY and not network.morphs:
+        workshop.events.emit(
+            Notice(f"The model {card.name} knows no morph: deep_swapper_morph = {morph} does nothing.")
+        )
+    return DeepSwapper(network, workshop.masker)
+
+
+KIND = ProcessorKind(build=_build, models=_models, masks=OWN_FACE_MASKS)
