@@ -59,13 +59,12 @@ class DeepSwapper:
         """Replace faces whose crops do not overlap."""
         size, deep = Size(self._network.side, self._network.side), picture.bit_depth > 8
         crops = [picture.warp(one.frame_to_crop, size, as_float=deep) for one in aligned]
-        for one, crop, drawn in zip(aligned, crops, self._network.draw(crops), strict=True):
-            pixels = match_colours(drawn.pixels, crop)
-            masks = (
-                drawn.mask,
-                self._masker.before(crop),
-                self._masker.after(pixels, one.face, one.frame_to_crop),
-            )
+        drawn = self._network.draw(crops)
+        new = [match_colours(face.pixels, crop) for face, crop in zip(drawn, crops, strict=True)]
+        own = [face.mask for face in drawn]
+        before = self._masker.before_each(crops)
+        after = self._masker.after_each(new, [one.face for one in aligned], [one.frame_to_crop for one in aligned])
+        for one, pixels, *masks in zip(aligned, new, own, before, after, strict=True):
             picture.paste(pixels, np.minimum.reduce(masks), one.frame_to_crop)
 
 

@@ -70,9 +70,10 @@ class NetworkSwapper:
         size, deep = Size(self._network.side, self._network.side), picture.bit_depth > 8
         old = [picture.warp(one.frame_to_crop, size, as_float=deep) for one in aligned]
         new = self._network.run(old, sources)
-        for one, before, after in zip(aligned, old, new, strict=True):
-            shown = np.minimum(self._masker.before(before), self._masker.after(after, one.face, one.frame_to_crop))
-            picture.paste(after, shown, one.frame_to_crop)
+        before = self._masker.before_each(old)
+        after = self._masker.after_each(new, [one.face for one in aligned], [one.frame_to_crop for one in aligned])
+        for one, crop, *masks in zip(aligned, new, before, after, strict=True):
+            picture.paste(crop, np.minimum.reduce(masks), one.frame_to_crop)
 
 
 def network(workshop: Workshop, source: Shape, *, gives: Coding | None = None) -> CropNetwork:
