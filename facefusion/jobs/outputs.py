@@ -119,7 +119,9 @@ class Outputs:
     def keeper(self, index: int) -> int | None:
         """The step whose result is kept where another one's output is to be; none, as a rule."""
         keeper = self._layout.keepers.get(index)
-        return None if keeper is None or self.is_alone(keeper) else keeper
+        if keeper is None or (self.is_alone(keeper) and not self._job.steps[keeper].kept):
+            return None
+        return keeper
 
     def waiting(self) -> Mapping[int, tuple[int, ...]]:
         """The queued steps that wait, and for which."""

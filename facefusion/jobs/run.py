@@ -244,7 +244,7 @@ class JobRun:
                 continue
             # With the next change of the job it is written down; until then it does no harm to do it again.
             self._job = self._job.with_step(index, kept="")
-            for notice in remove_kept([step], outputs):
+            for notice in remove_kept([step]):
                 self._means.listener.noticed(notice)
 
     @property

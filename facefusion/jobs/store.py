@@ -24,7 +24,6 @@ from facefusion.jobs.ids import check_id, new_stem, timed_ids
 from facefusion.jobs.kept_files import remove_kept
 from facefusion.jobs.locks import JobLocks
 from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus
-from facefusion.jobs.outputs import Outputs
 from facefusion.observability.events import EventSink, Fanout, Notice
 
 DIED = "the process that ran it ended before its time"
@@ -202,7 +201,7 @@ class JobStore:
             with contextlib.suppress(JobError):  # what cannot be read names no files
                 job = self._folder.read(place)
                 if job is not None:
-                    self._remove_kept(job.steps, job)
+                    self._remove_kept(job.steps)
             self._folder.remove(place)
             self._locks.forget(place.id)
 
@@ -273,13 +272,12 @@ class JobStore:
             self._check_not_held(job.id, job.name, "changed")
             changed = self._save(change(job))
             still = {step.kept for step in changed.steps}
-            self._remove_kept([step for step in job.steps if step.kept not in still], changed)
+            self._remove_kept([step for step in job.steps if step.kept not in still])
             return changed
 
-    def _remove_kept(self, steps: Iterable[JobStep], job: Job) -> None:
-        if any(step.kept for step in steps):
-            for notice in remove_kept(steps, Outputs(job)):
-                self._tell(notice)
+    def _remove_kept(self, steps: Iterable[JobStep]) -> None:
+        for notice in remove_kept(steps):
+            self._tell(notice)
 
     def _save(self, job: Job) -> Job:
         path = self._folder.path(Place(job.id, job.status))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from facefusion.core.errors import ContentRefusedError, JobBusyError, JobError, Stopped
+from facefusion.core.errors import ContentRefusedError, JobBusyError, JobError, Stopped, UsageError
 from facefusion.core.stop import StopToken
 from facefusion.jobs.model import JobStatus, StepStatus
 from facefusion.jobs.runner import JobRunner, Tally
@@ -343,6 +343,166 @@ def test_somebody_elses_file_of_a_steps_name_stays(bench):
     assert bench.files() == {"one-demo-0.mp4": "mine", "one.mp4": "x(a)"}
 
 
+@pytest.mark.parametrize("name", ["one-demo-0.mp4", "one-demo-1.mp4"])
+def test_a_step_is_not_done_over_somebody_elses_file_of_its_name(bench, name):
+    Path(name).write_text("mine")
+    bench.queue("demo", ("a.mp4", "one.mp4", "1"), ("b.mp4", "one.mp4", "2"), ("c.mp4", "two.mp4", "3"))
+    bench.run()
+    index = int(name[9])
+    assert index not in bench.work.done
+    assert bench.files() == {name: "mine", f"one-demo-{1 - index}.mp4": ("2(b)", "1(a)")[index], "two.mp4": "3(c)"}
+    fault = f"its result would be kept as {name}, where a file lies that it did not make"
+    assert bench.store.find("demo").steps[index].fault.startswith(f"{fault}. Move that away, ")
+    assert any(line.startswith(f"failed: step {index} of the job demo: {fault}.") for line in bench.listener.lines)
+    Path(name).rename("mine.mp4")
+    assert bench.runner.retry("demo").status is JobStatus.COMPLETED
+    assert bench.files() == {"mine.mp4": "mine", "one.mp4": "1(a) + 2(b)", "two.mp4": "3(c)"}
+
+
+def test_a_step_does_not_write_its_output_over_the_result_of_another(bench):
+    bench.queue("demo", ("a.mp4", "one.mp4", "1"), ("b.mp4", "one.mp4", "2"), ("c.mp4", "one-demo-0.mp4", "3"))
+    bench.run()
+    assert bench.statuses() == ("failed", ["completed", "completed", "failed"])
+    assert bench.files() == {"one.mp4": "1(a) + 2(b)"}
+    assert bench.listener.outputs == ["one.mp4"]
+    assert bench.store.find("demo").steps[2].fault == (
+        "its output one-demo-0.mp4 is where the result of another step is kept. Choose another --output-path."
+    )
+
+
+def test_what_a_step_kept_is_safe_until_its_output_is_made(bench):
+    bench.queue("demo", ("a.mp4", "one.mp4", "1"), ("b.mp4", "one.mp4", "2"))
+    bench.work.instead = {1: lambda task: BAD}
+    bench.run()
+    bench.store.remove_step("demo", 1)
+    late = {"target_path": "c.mp4", "output_path": "one-demo-0.mp4", "mark": "3"}
+    with pytest.raises(UsageError, match="has the name of the file in which the result of step 0 is kept"):
+        bench.store.add_step("demo", late)
+    bench.work = FakeWork()
+    assert bench.runner.retry("demo").status is JobStatus.COMPLETED
+    bench.queue("next", ("c.mp4", "one-demo-0.mp4", "3"))
+    bench.run("next")
+    bench.store.delete("demo")
+    assert bench.files() == {"one.mp4": "1(a)", "one-demo-0.mp4": "3(c)"}
+
+
+def test_a_file_that_is_put_where_a_step_that_failed_would_keep_its_result_stays(bench):
+    bench.queue("demo", ("a.mp4", "one.mp4"), ("b.mp4", "one.mp4"))
+    bench.work.instead = {0: lambda task: BAD}
+    bench.run()
+    Path("one-demo-0.mp4").write_text("mine")
+    bench.work = FakeWork()
+    bench.runner.retry("demo")
+    assert bench.work.done == []
+    bench.store.delete("demo")
+    assert bench.files() == {"one-demo-0.mp4": "mine"}
+
+
+def test_a_step_that_is_the_last_one_left_of_an_output_leaves_nothing_else(bench):
+    bench.queue("demo", ("a.mp4", "one.mp4", "1"), ("b.mp4", "one.mp4", "2"))
+    bench.joins = refuse_to_join
+    bench.run()
+    bench.store.remove_step("demo", 1)
+    assert bench.files() == {"one-demo-0.mp4": "1(a)"}
+    bench.work = FakeWork()
+    assert bench.runner.retry("demo").status is JobStatus.COMPLETED
+    assert (bench.work.done, bench.files()) == ([], {"one.mp4": "1(a)"})
+
+
+def test_what_a_killed_step_had_kept_is_done_again_and_removed(bench):
+    bench.queue("demo", ("a.mp4", "one.mp4", "1"), ("b.mp4", "one.mp4", "2"))
+
+    def die(task):
+        write(task)
+        raise SystemExit
+
+    bench.work.instead = {0: die}
+    with pytest.raises(SystemExit):
+        bench.run()
+    assert bench.files() == {"one-demo-0.mp4": "1(a)"}
+    bench.work = FakeWork()
+    assert bench.store.find("demo").status is JobStatus.FAILED
+    assert bench.runner.retry("demo").status is JobStatus.COMPLETED
+    assert (bench.work.done, bench.files()) == ([0, 1], {"one.mp4": "1(a) + 2(b)"})
+
+
+def test_a_job_that_is_deleted_takes_along_what_its_steps_kept(bench):
+    bench.queue("demo", ("a.mp4", "one.mp4"), ("b.mp4", "one.mp4"), ("c.mp4", "two.mp4"))
+    bench.joins = refuse_to_join
+    bench.run()
+    bench.store.delete("demo")
+    assert bench.files() == {"two.mp4": "x(c)"}
+
+
+def test_what_nobody_foresaw_fails_its_job_and_no_other(bench):
+    bench.queue("bad", ("a.mp4", "one.mp4"), ("b.mp4", "two.mp4"))
+    bench.queue("good", ("c.mp4", "three.mp4"))
+
+    def break_off(task):
+        if task.job_id == "good":
+            return write(task)
+        raise RuntimeError("never thought of")
+
+    bench.work.instead = {0: break_off}
+    assert bench.runner.run_all() == Tally(2, 1)
+    assert "failed: never thought of" in bench.listener.lines
+    assert bench.statuses("bad") == ("failed", ["failed", "queued"])
+    assert bench.store.find("bad").steps[0].fault == "unexpected RuntimeError: never thought of"
+    assert bench.files() == {"three.mp4": "x(c)"}
+
+
+def test_a_defect_that_no_step_is_to_blame_for_fails_the_job_too(bench, monkeypatch):
+    bench.queue("demo", ("a.mp4", "one.mp4"))
+
+    def refuse(job):
+        raise PermissionError(errno.EACCES, "Permission denied", "out")
+
+    monkeypatch.setattr("facefusion.jobs.run.Outputs", refuse)
+    assert bench.run().status is JobStatus.FAILED
+    assert bench.work.done == []
+
+
+@pytest.mark.parametrize("name", ["bad\0.mp4", "\ud800.mp4", "x" * 300 + ".mp4", "out/" * 2000 + "r.mp4"])
+@pytest.mark.parametrize("key", ["target_path", "output_path", "source_paths"])
+def test_names_that_no_file_can_have_are_for_the_step_to_refuse(bench, key, name):
+    bench.queue("demo", ("a.mp4", "one.mp4"), ("b.mp4", "one.mp4"), ("c.mp4", "two.mp4"))
+    edit(lambda table: table["steps"][0]["args"].update({key: [name] if key == "source_paths" else name}))
+    bench.work.instead = {0: lambda task: BAD}
+    assert bench.run().status is JobStatus.FAILED
+    assert bench.work.done == [0, 1, 2]
+    assert "two.mp4" in bench.files()
+    assert bench.store.remove_step("demo", 0).steps[0].status is StepStatus.COMPLETED
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="of a user who may not look everywhere")
+def test_a_folder_that_may_not_be_looked_into_is_for_the_step_to_refuse(bench):
+    Path("shut").mkdir(mode=0o700)
+    bench.queue("demo", ("a.mp4", "shut/one.mp4"), ("c.mp4", "two.mp4"))
+    Path("shut").chmod(0)
+    bench.work.instead = {0: lambda task: BAD}
+    try:
+        bench.run()
+    finally:
+        Path("shut").chmod(0o700)
+    assert bench.work.done == [0, 1]
+
+
+def test_steps_that_wait_for_one_that_failed_are_named(bench):
+    bench.queue("demo", ("a.mp4", "one.mp4"), ("one.mp4", "two.mp4"), ("c.mp4", "three.mp4"))
+    bench.work.instead = {0: lambda task: BAD}
+    bench.run()
+    assert bench.statuses() == ("failed", ["failed", "queued", "completed"])
+    assert bench.listener.lines[1:] == ["step 1 of the job demo is not done: it waits for step 0.", "demo is failed"]
+
+
+def test_a_step_that_would_overwrite_what_it_reads_keeps_nobody_waiting(bench):
+    bench.queue("demo", ("a.mp4", "a.mp4"), ("a.mp4", "one.mp4"))
+    bench.work.instead = {0: lambda task: BAD}
+    bench.run()
+    assert bench.statuses() == ("failed", ["failed", "completed"])
+    assert bench.files() == {"one.mp4": "x(a)"}
+
+
 def test_videos_that_cannot_be_joined_fail_the_job_and_keep_its_results(bench):
     bench.queue("demo", ("a.mp4", "result.mp4", "1"), ("b.mp4", "result.mp4", "2"))
     bench.joins = refuse_to_join
@@ -546,9 +706,28 @@ def test_a_file_that_somebody_spoils_while_its_job_runs_is_left_as_it_is(bench):
         return write(task)
 
     bench.work.instead = {0: meanwhile}
-    with pytest.raises(JobError, match=r"the job file jobs.queued.demo\.json cannot be read"):
+    made = r"step 0 of the job demo has made one\.mp4, which cannot be written down: "
+    with pytest.raises(JobError, match=f"^{made}" + r"the job file jobs.queued.demo\.json cannot be read"):
         bench.run()
     assert Path("jobs/queued/demo.json").read_text() == "{"
+    assert bench.listener.outputs == ["one.mp4"]
+
+
+def test_an_output_is_named_though_its_job_was_deleted_meanwhile(bench):
+    bench.queue("gone", ("a.mp4", "one.mp4"))
+    bench.queue("next", ("b.mp4", "two.mp4"))
+
+    def meanwhile(task):
+        Path("jobs/queued/gone.json").unlink(missing_ok=True)
+        return write(task)
+
+    bench.work.instead = {0: meanwhile}
+    assert bench.runner.run_all() == Tally(2, 1)
+    assert bench.listener.outputs == ["one.mp4", "two.mp4"]
+    assert (
+        "failed: step 0 of the job gone has made one.mp4, which cannot be written down: there is no job gone. job-list "
+        "shows those of each status."
+    ) in bench.listener.lines
 
 
 def test_all_queued_jobs_are_run_the_oldest_first_and_a_bad_one_stops_none(bench):

@@ -15,6 +15,7 @@ from facefusion.cli.main import main
 from facefusion.config.origin import DEFAULT
 from facefusion.config.settings import MiscSettings, PathsSettings, ProcessorsSettings
 from facefusion.core.errors import ContentRefusedError, MediaError, ModelError, UsageError
+from facefusion.jobs.outputs import Outputs
 from tests.cli.fakes import REPORT, FakeApplication
 from tests.config.groups import SampleDetector
 
@@ -57,6 +58,10 @@ def change_of(index):
         "A step's options are changed by another step in its place: "
         f"job-insert-step demo {index}, then job-remove-step demo {index + 1} and job-retry demo."
     )
+
+
+def job_name(file):
+    return file.partition("/")[2].removesuffix(".json")
 
 
 def job_files():
@@ -559,6 +564,81 @@ def test_a_stop_that_comes_too_late_for_all_jobs(call, queue):
         "",
         "The stop came too late: all jobs were run.\n",
     )
+
+
+def test_what_is_said_of_a_defect_in_one_of_several_jobs(call, queue, monkeypatch):
+    for name in ("one", "two"):
+        queue(name, ("-t", "target.mp4", "-o", f"{name}-result.mp4"))
+    outputs = Outputs
+
+    def break_once(job):
+        if job.id == "one":
+            raise ValueError("embedded null byte")
+        return outputs(job)
+
+    monkeypatch.setattr("facefusion.jobs.run.Outputs", break_once)
+    code, out, err = call("job-run-all", "--log-level", "error")
+    assert (code, out) == (1, "two-result.mp4\n")
+    assert re.match(r"error: unexpected ValueError: embedded null byte in test_running.py, line \d+\. This is a d", err)
+    assert sorted(job_files()) == ["completed/two.json", "failed/one.json"]
+
+
+def test_a_headless_run_is_done_once_whatever_is_made_of_its_job_meanwhile(call):
+    application = FakeApplication()
+
+    def edit(events, stop):
+        (file,) = Path(".jobs/queued").glob("*.json")
+        table = json.loads(file.read_text())
+        table["steps"][0]["args"]["output_path"] = "other-result.mp4"
+        file.write_text(json.dumps(table))
+
+    application.before_report = edit
+    code, out, err = call("headless-run", *REQUEST, application=application)
+    assert (code, out, len(application.snapshots)) == (0, "result.mp4\n", 1)
+    assert "step 0 of the job headless-" in err
+    ((name, job),) = job_files().items()
+    assert name.startswith("failed/")
+    assert job["steps"][0]["error"] == "it was changed while headless-run worked on it as it was before"
+    assert call("job-retry", job_name(name))[:2] == (0, "other-result.mp4\n")
+
+
+def test_a_headless_run_whose_job_goes_away_names_what_it_made(call):
+    application = FakeApplication()
+    application.before_report = lambda events, stop: [file.unlink() for file in Path(".jobs/queued").glob("*.json")]
+    code, out, err = call("headless-run", *REQUEST, "--log-level", "warn", application=application)
+    assert (code, out) == (0, "result.mp4\n")
+    assert re.fullmatch(
+        r"warning: step 0 of the job (headless\S+) has made result\.mp4, which cannot be written down: there is no job "
+        r"\1\. job-list shows those of each status\.\n",
+        err,
+    )
+
+
+def test_an_output_is_named_though_its_job_goes_away(call, queue):
+    queue("demo", ("-t", "target.mp4", "-o", "result.mp4"))
+    application = FakeApplication()
+    application.before_report = lambda events, stop: Path(".jobs/queued/demo.json").unlink()
+    code, out, err = call("job-run", "demo", "--log-level", "warn", application=application)
+    assert (code, out) == (1, "result.mp4\n")
+    assert err.startswith("error: step 0 of the job demo has made result.mp4, which cannot be written down: there is n")
+
+
+def test_machines_are_told_of_stops_alike(call, queue):
+    queue("demo", ("-t", "other.mp4", "-o", "result.mp4"))
+
+    def last(*words, application):
+        code, _, err = call(*words, "--log-format", "json", application=application)
+        said = json.loads(err.splitlines()[-1])
+        return code, {key: said.get(key) for key in ("event", "kind", "exit_code")}
+
+    request = ("-s", "source.jpg", "-t", "other.mp4", "-o", "result.mp4")
+    stopped = (4, {"event": "stopped", "kind": "Stopped", "exit_code": 4})
+    for words in (("run", *request), ("headless-run", *request), ("job-run-all",), ("job-run", "demo")):
+        assert last(*words, application=StoppingAt("other.mp4")) == stopped
+    late = FakeApplication()
+    late.before_report = lambda events, stop: stop.request("Ctrl-C")
+    for words in (("run", *request), ("headless-run", *request), ("job-run", "demo")):
+        assert last(*words, application=late) == (4, stopped[1] | {"event": "stopped_too_late"})
 
 
 def test_machines_are_told_of_jobs_too(call, queue):

@@ -373,16 +373,6 @@ def test_what_steps_keep_goes_wherever_the_job_is_deleted_from(root, tmp_path, m
     assert [path.read_bytes() for path in tmp_path.rglob("r-demo-0.mp4")] == [b"mine"]
 
 
-def test_an_output_that_has_the_name_of_what_a_step_keeps_stays(store, tmp_path):
-    file = tmp_path / "r-demo-0.mp4"
-    file.write_bytes(b"x")
-    store.create("demo", [{"target_path": "t.mp4", "output_path": str(file)}])
-    with store.hold("demo") as job:
-        store.save(job.with_step(0, kept=str(file)))
-    store.delete("demo")
-    assert file.exists()
-
-
 def test_what_cannot_be_removed_is_said_and_the_job_is_deleted(store, tmp_path, listener):
     kept_in(tmp_path, store, StepStatus.COMPLETED)
     file = tmp_path / "r-demo-0.mp4"
