@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from facefusion.core.values import Face
-from facefusion.faces.analyse import DISAGREEMENT_LIMIT, FaceAnalyser
+from facefusion.faces.analyse import DISAGREEMENT_LIMIT, FaceAnalyser, Find
 from facefusion.faces.detect.base import Detections
 from facefusion.faces.detect.search import FaceSearch
-from facefusion.faces.landmark.base import region_of_detection, region_of_mesh
+from facefusion.faces.landmark.base import MeshReading, region_of_detection, region_of_mesh
 from facefusion.faces.landmark.mesh import FaceMesh
 from facefusion.faces.landmark.points import (
     SIXTY_EIGHT,
@@ -132,6 +132,28 @@ def test_weak_find_at_another_turn_is_ignored():
     picture = draw([Actor(1, 80, 100)])
     analyser = analyser_with([], [], [((209, 109, 269, 169), 0.75, (319, 239) - find(80, 100, 60, 1)[2])], [])
     assert analyser.faces(picture, recognise=False) == ()
+
+
+class Believer:
+    """A landmarker that sees a face in every region."""
+
+    def read(self, picture, region):
+        mesh = CANONICAL * np.float32(region.side / 1.5) + np.array((region.x, region.y, 0), np.float32)
+        return MeshReading(mesh, 1.0, np.zeros((8, 8, 3), np.uint8), np.eye(2, 3))
+
+
+@pytest.mark.parametrize(
+    ("angles", "limit"), [((0,), 0.4), ((0, 90), 0.3), ((0, 90, 180), 0.2), ((90, 0, 180, 270), 0.1), ((0, 0), 0.4)]
+)
+@pytest.mark.parametrize(("beyond", "count"), [(-0.03, 2), (0.03, 1)])
+def test_the_more_turns_the_less_may_faces_overlap(angles, limit, beyond, count):
+    search, recogniser = FaceSearch(PlannedDetector()), SFace(card("sface"), Troupe().identity)
+    analyser = FaceAnalyser(search, Believer(), recogniser, angles=angles)
+    # Two squares of side 60 that share a strip so wide that it is this part of what they cover together.
+    overlap = limit + beyond
+    step = 60 * (1 - 2 * overlap / (1 + overlap))
+    finds = [Find(np.array(find(x, 100, 60, 1)[0]), 0.9, find(x, 100, 60, 1)[2]) for x in (100, 100 + step)]
+    assert len(analyser.measure(blank(), finds)) == count
 
 
 def test_region_of_a_detection_levels_the_eyes():
