@@ -9,7 +9,7 @@ import pytest
 
 from facefusion.core.values import Face
 from facefusion.faces.analyse import DISAGREEMENT_LIMIT, FaceAnalyser, Find
-from facefusion.faces.detect.base import Detections
+from facefusion.faces.detect.base import YUNET_SCORES, Detections, ScoreScale
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.landmark.base import MeshReading, region_of_detection, region_of_mesh
 from facefusion.faces.landmark.mesh import FaceMesh
@@ -81,11 +81,15 @@ def find(x, y, side, score, shift=(0.0, 0.0)):
     return (x - half, y - half, x + half, y + half), score, points
 
 
-def analyser_with(*plan, minimum_presence=0.5):
+def analyser_with(*plan, minimum_presence=0.5, scores=YUNET_SCORES):
     troupe = Troupe()
     search = FaceSearch(PlannedDetector(*plan))
     return FaceAnalyser(
-        search, FaceMesh(card("mesh"), troupe.mesh), SFace(card("sface"), troupe.identity), minimum_presence
+        search,
+        FaceMesh(card("mesh"), troupe.mesh),
+        SFace(card("sface"), troupe.identity),
+        minimum_presence,
+        scores=scores,
     )
 
 
@@ -132,6 +136,30 @@ def test_weak_find_at_another_turn_is_ignored():
     picture = draw([Actor(1, 80, 100)])
     analyser = analyser_with([], [], [((209, 109, 269, 169), 0.75, (319, 239) - find(80, 100, 60, 1)[2])], [])
     assert analyser.faces(picture, recognise=False) == ()
+
+
+def test_what_is_weak_is_said_by_the_scale_of_the_detector():
+    picture = draw([Actor(1, 80, 100)])
+    box, _, points = find(80, 100, 60, 1)
+    turned = (319 - box[2], 239 - box[3], 319 - box[0], 239 - box[1]), 0.75, (319, 239) - points
+    assert len(analyser_with([], [], [turned], [], scores=ScoreScale(turned=0.7)).faces(picture, recognise=False)) == 1
+    planned = [find(80, 100, 60, 0.85)], [], [], []
+    for clear, looks in ((0.92, 4), (0.85, 1)):
+        detector = PlannedDetector(*planned)
+        troupe = Troupe()
+        FaceAnalyser(
+            FaceSearch(detector),
+            FaceMesh(card("mesh"), troupe.mesh),
+            SFace(card("sface"), troupe.identity),
+            scores=ScoreScale(clear=clear),
+        ).faces(picture, recognise=False)
+        assert len(planned) - len(detector.plan) == looks
+
+
+def test_the_scale_of_a_detector_stands_in_its_entry():
+    entry = replace(card("scrfd"), numbers={"turned_score": 0.7, "sample_score": 0.6, "overlap_limit": 0.4})
+    assert ScoreScale.of(entry) == ScoreScale(clear=0.92, turned=0.7, sample=0.6, doubtful=0.75)
+    assert ScoreScale.of(card("yunet")) == YUNET_SCORES
 
 
 class Believer:
