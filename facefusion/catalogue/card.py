@@ -75,6 +75,8 @@ class GraphFile:
     """Size of the finished graph, about; for the space that is needed. 0 where it is not known."""
     publication: Publication | None = None
     """Where it can be had whole; then it has no parts."""
+    own: bool = False
+    """Whether only the user can bring it, and nobody knows what it should hold: it is taken as it is."""
 
 
 @dataclass(frozen=True, slots=True)

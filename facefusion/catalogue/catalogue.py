@@ -10,7 +10,10 @@ from pathlib import Path
 
 from facefusion.catalogue import entries
 from facefusion.catalogue.card import ModelCard
+from facefusion.catalogue.collection import SEPARATOR, Collection
+from facefusion.catalogue.imported import imported_cards
 from facefusion.core.errors import ModelError
+from facefusion.core.home import own_models
 
 _FILE = Path(__file__).with_name("catalogue.toml")
 
@@ -23,14 +26,20 @@ class Catalogue:
         cards: Iterable[ModelCard],
         preferences: Mapping[str, tuple[str, ...]],
         awaited: Mapping[str, tuple[str, ...]] | None = None,
+        collections: Iterable[Collection] = (),
     ) -> None:
         self._cards = tuple(cards)
         self._preferences = dict(preferences)
         self._awaited = dict(awaited or {})
+        self._collections = {collection.name: collection for collection in collections}
 
     @classmethod
     def load(cls) -> Catalogue:
-        """The catalogue of this program; read once per process."""
+        """The catalogue of this program, with the models that its user imported; read once per process.
+
+        Raises:
+            ModelError: the list of imported models is damaged.
+        """
         return _load()
 
     @classmethod
@@ -46,7 +55,11 @@ class Catalogue:
         except tomllib.TOMLDecodeError as error:
             raise ModelError(f"The model catalogue is no TOML: {error}", "Install the program again.") from error
         found = entries.read(table)
-        return cls(found.cards, found.preferences, found.awaited)
+        return cls(found.cards, found.preferences, found.awaited, found.collections)
+
+    def with_cards(self, cards: Iterable[ModelCard]) -> Catalogue:
+        """The same catalogue with further models behind its own."""
+        return Catalogue((*self._cards, *cards), self._preferences, self._awaited, self.collections)
 
     def card(self, name: str, kind: str | None = None) -> ModelCard:
         """The entry of a model, of one kind where that is given.
@@ -74,6 +87,8 @@ class Catalogue:
         found = tuple(card for card in self._cards if card.name == name)
         if found and kind not in waits_for:
             return found
+        if SEPARATOR in name:
+            return (self._collected(name),)
         for one in waits_for:
             known = ", ".join(("auto", *self.names(one))) if self.names(one) else "none"
             raise ModelError(
@@ -84,9 +99,29 @@ class Catalogue:
         remedy = f"Did you mean {' or '.join(near)}?" if near else f"Known models: {', '.join(sorted(names))}."
         raise ModelError(f"There is no model named {name!r}", remedy)
 
+    def _collected(self, name: str) -> ModelCard:
+        """The model of a collection, named COLLECTION/NAME."""
+        collection, _, model = name.partition(SEPARATOR)
+        if collection not in self._collections:
+            raise ModelError(
+                f"There is no collection of models named {collection!r}",
+                f"Known are {', '.join(self._collections) or 'none'}.",
+            )
+        return self._collections[collection].card(model)
+
+    @property
+    def collections(self) -> tuple[Collection, ...]:
+        """The entries that stand for any number of models."""
+        return tuple(self._collections.values())
+
     def cards(self, kind: str | None = None) -> tuple[ModelCard, ...]:
         """All entries, or those of one kind, in the order of the catalogue."""
         return tuple(card for card in self._cards if kind in (None, card.kind))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Every kind of model, those that are awaited among them."""
+        return tuple(dict.fromkeys((*(card.kind for card in self._cards), *self._awaited)))
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Names of all models of a kind, in the order of the catalogue."""
@@ -129,4 +164,5 @@ class Catalogue:
 
 @cache
 def _load() -> Catalogue:
-    return Catalogue.parse(_FILE.read_text(encoding="utf-8"))
+    catalogue = Catalogue.parse(_FILE.read_text(encoding="utf-8"))
+    return catalogue.with_cards(imported_cards(own_models(), catalogue.cards()))

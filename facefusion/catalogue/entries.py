@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from facefusion.catalogue.card import Download, GraphFile, ModelCard, Part, Publication, Wheel
+from facefusion.catalogue.collection import Collection
 from facefusion.catalogue.convert import formats
 from facefusion.core.errors import ModelError
 
@@ -16,7 +17,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NUMBERS = "numbers"
 _LABELS = ("name", "role", "url", "file")
 """What a table is known by."""
-EntryT = TypeVar("EntryT", Wheel, GraphFile, ModelCard)
+EntryT = TypeVar("EntryT", Wheel, GraphFile, ModelCard, Collection)
 
 
 Names: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -33,6 +34,7 @@ class Entries:
     """For each kind the preferred models that can be run, best first."""
     awaited: Names
     """Models that no code runs yet; some have an entry already."""
+    collections: tuple[Collection, ...]
 
 
 def read(table: Mapping[str, Any]) -> Entries:
@@ -56,8 +58,14 @@ def read(table: Mapping[str, Any]) -> Entries:
         kind: tuple(name for name in names if _preferred(everything, kind, name) in ready)
         for kind, names in top.take("preferences", dict).items()
     }
+    collections = _named(top.tables("collection"), _collection)
     top.finish()
-    return Entries(tuple(ready), MappingProxyType(preferences), MappingProxyType(awaited))
+    return Entries(
+        tuple(ready),
+        MappingProxyType(preferences),
+        MappingProxyType(awaited),
+        tuple(replace(one, terms=terms.get(one.licence, "")) for one in collections.values()),
+    )
 
 
 def _cards(tables: list[_Fields], files: Mapping[str, GraphFile]) -> list[ModelCard]:
@@ -174,6 +182,23 @@ def _card(fields: _Fields, files: Mapping[str, GraphFile]) -> ModelCard:
         graph=graph,
         companions=tuple(fields.take("companions", list, [])),
         stand_ins=tuple(_stand_in(one) for one in fields.tables("stand_ins")),
+    )
+
+
+def _collection(fields: _Fields) -> Collection:
+    base = fields.take("base", str, None)
+    hosts = tuple(fields.take("hosts", list, []))
+    if (base is None) != (not hosts):
+        fields.fail("needs both base and hosts, or none")
+    return Collection(
+        name=fields.take("name", str),
+        kind=fields.take("kind", str),
+        family=fields.take("family", str),
+        suffix=fields.take("suffix", str),
+        licence=fields.take("licence", str),
+        vendor=fields.take("vendor", str),
+        year=fields.take("year", int),
+        publication=None if base is None else Publication(base, hosts),
     )
 
 

@@ -44,9 +44,10 @@ class ModelStore:
         self, catalogue: Catalogue, folders: Sequence[Path], events: EventSink, fetcher: Fetcher | None = None
     ) -> None:
         self.catalogue = catalogue
-        self._folders = tuple(folders)
+        self.folders = tuple(folders)
+        """Where it looks, in this order."""
         self._events = events
-        self._fetcher = fetcher or Fetcher(self._folders[0], events)
+        self._fetcher = fetcher or Fetcher(self.folders[0], events)
         self._distrusted: set[Path] = set()
 
     def find(self, card: ModelCard) -> Path | None:
@@ -58,7 +59,7 @@ class ModelStore:
             ModelError: the system does not let us look for the file, or read it.
         """
         for graph in card.graphs:
-            for folder in self._folders:
+            for folder in self.folders:
                 path = folder / graph.name
                 with looking(ModelError, f"the model {shown(str(path))}", REMEDY):
                     if path.is_file() and self._is_trusted(path, graph):
@@ -84,15 +85,18 @@ class ModelStore:
         """Fetch whatever is missing of the models' files, together, so that each package is downloaded once.
 
         Raises:
-            ModelError: a file cannot be fetched.
+            ModelError: a file cannot be fetched, or only the user can bring it.
         """
         missing = {card.graph.name: card.graph for card in cards if card.graph is not None and self.find(card) is None}
+        for name in (name for name, graph in missing.items() if graph.own):
+            places = " or ".join(str(folder / name) for folder in self.folders)
+            raise ModelError(f"There is no {name}", f"Put the file there as {shown(places)}, or choose another model.")
         if missing:
             self._fetcher.fetch(tuple(missing.values()))
 
     def tell_terms(self, cards: Iterable[ModelCard]) -> None:
         """Say once what the licences of models that are used do not allow."""
-        tell_terms(cards, self._folders[0], self._events)
+        tell_terms(cards, self.folders[0], self._events)
 
     def is_at_hand(self, card: ModelCard) -> bool:
         """Whether the model, and those that it runs beside its own, run without fetching anything."""
@@ -123,7 +127,7 @@ class ModelStore:
         option = f"--{kind.replace('_', '-')}-model"
         return (
             f"Model for the {words}: {chosen.name}. {best.name} is not on this machine; `{option} {best.name}` fetches "
-            f"it, or put {_brought(best)} into {self._folders[0]}."
+            f"it, or put {_brought(best)} into {self.folders[0]}."
         )
 
     def _is_trusted(self, path: Path, graph: GraphFile) -> bool:

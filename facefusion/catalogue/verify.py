@@ -86,6 +86,8 @@ def fault(path: Path, graph: GraphFile) -> str:
 
     Reads the whole file only where its size or time differ from the record's, or where it has none.
     """
+    if graph.own:
+        return ""
     record = _read_record(path)
     if record is None:
         return _fault_of_brought(path, graph)

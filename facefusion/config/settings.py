@@ -73,7 +73,7 @@ class PathsSettings:
         None,
         "folder of models, looked in first; new ones go there",
         scope=Scope.JOB,
-        commands=(*EXECUTION_COMMANDS, *JOB_STEP_COMMANDS, "force-download", "doctor"),
+        commands=(*EXECUTION_COMMANDS, *JOB_STEP_COMMANDS, "force-download", "models", "doctor"),
         metavar="FOLDER",
         own=True,
     )
@@ -109,7 +109,6 @@ class ProcessorsSettings:
         awaited=(
             "age_modifier",
             "background_remover",
-            "deep_swapper",
             "expression_restorer",
             "face_editor",
             "frame_colorizer",

@@ -44,6 +44,7 @@ class ProcessorEntry:
 
 PROCESSORS: tuple[ProcessorEntry, ...] = (
     ProcessorEntry("face_swapper", FaceSwapperSettings, "facefusion.processors.face_swapper.processor"),
+    ProcessorEntry("deep_swapper", DeepSwapperSettings, "facefusion.processors.deep_swapper.processor"),
     ProcessorEntry("face_enhancer", FaceEnhancerSettings, "facefusion.processors.face_enhancer.processor"),
     ProcessorEntry("frame_enhancer", FrameEnhancerSettings, "facefusion.processors.frame_enhancer.processor"),
     ProcessorEntry("face_debugger", FaceDebuggerSettings, "facefusion.processors.face_debugger.processor"),
@@ -53,7 +54,6 @@ PROCESSORS: tuple[ProcessorEntry, ...] = (
 AWAITED_GROUPS: tuple[type, ...] = (
     AgeModifierSettings,
     BackgroundRemoverSettings,
-    DeepSwapperSettings,
     ExpressionRestorerSettings,
     FaceEditorSettings,
     FrameColorizerSettings,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from facefusion.config.option import Form, option, settings_group
 
 
-@settings_group(section="processors", awaited=True)
+@settings_group(section="processors")
 class DeepSwapperSettings:
     """How a face is replaced by the one that a model was trained on."""
 
     deep_swapper_model: str = option(
         "iperov/elon_musk_224",
-        "model of one person's face; 'custom/NAME' is a file of your own",
+        "model of one person's face; 'custom/NAME' is the file NAME.dfm in the folder custom of a folder of models",
         form=Form(r"[^/\\\s]+/[^/\\]+", "COLLECTION/NAME"),
         metavar="MODEL",
     )

@@ -53,8 +53,8 @@ class FaceSwapperSettings:
     )
     face_swapper_weight: float = option(
         0.5,
-        "how much of the source comes through, from 0 (the target's own proportions) over 0.5 (balanced) to 1 (the "
-        "source's proportions, lips and gaze)",
+        "how much of the source comes through, from 0 over 0.5 (balanced) to 1: its proportions, lips and gaze with "
+        "'mesh', its identity with the others; 'blendswap' and 'uniface' models know no weight",
         minimum=0.0,
         maximum=1.0,
     )

@@ -162,6 +162,11 @@ def test_values_that_are_no_numbers_do_not_reach_the_picture(toys):
         Shop(toys, colour=(float("nan"), 0, 0)).swap(PIXELS)
 
 
+def test_the_model_is_the_one_that_the_user_names():
+    assert KIND.models(DeepSwapperSettings(deep_swapper_model="custom/me")) == {"deep_swapper": "custom/me"}
+    assert not KIND.needs_sources
+
+
 def test_a_graph_of_another_kind_is_refused(toys):
     with pytest.raises(ModelError) as refused:
         Shop(toys, model=colour_swapper((512,), 64))
