@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from facefusion.core.formats import MediaKind, can_hold
@@ -25,6 +26,10 @@ from facefusion.jobs.model import Job, JobStep, StepStatus
 
 HASHED_ID = re.compile(r"[0-9a-f]{40}")
 """What FaceFusion made of an id that it could not take for a file's name: the SHA-1 of it."""
+
+
+Identify = Callable[[Path], str]
+"""As :func:`identity`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,20 +156,21 @@ class _Layout:
     """What the settings of a job's steps say of its files, whatever was done of it."""
 
     def __init__(self, job: Job) -> None:
-        self.steps = _connected(job)
-        self.outputs = _outputs(self.steps)
+        identify = cache(identity)  # most paths are asked for several times
+        self.steps = _connected(job, identify)
+        self.outputs = _outputs(self.steps, identify)
         self.output_of = {index: output for output in self.outputs for index in output.steps}
         self.followers: dict[int, list[int]] = {}
         self.makers: dict[int, list[int]] = {}
         """For each step that reads the output of an earlier one, the steps that make that."""
-        self.overwritten = {files.index: name for files in self.steps if (name := _overwritten(files))}
-        self.keepers = _keepers(self.steps)
-        outputs = {identity(output.path): output for output in self.outputs}
+        self.overwritten = {files.index: name for files in self.steps if (name := _overwritten(files, identify))}
+        self.keepers = _keepers(self.steps, identify)
+        outputs = {identify(output.path): output for output in self.outputs}
         for files in self.steps:
             for index in files.reads:
                 self.followers.setdefault(index, []).append(files.index)
             for _, path in _read_by(files):
-                output = outputs.get(identity(path))
+                output = outputs.get(identify(path))
                 if output is not None and output.steps[0] < files.index:
                     # One that would overwrite what it reads makes nothing: the file that is there is meant.
                     others = (one for one in output.steps if one != files.index and one not in self.overwritten)
@@ -216,28 +222,28 @@ def _read_by(files: StepFiles) -> tuple[tuple[str, Path], ...]:
     return sources if files.target is None else (("target", files.target), *sources)
 
 
-def _overwritten(files: StepFiles) -> str:
+def _overwritten(files: StepFiles, identify: Identify) -> str:
     if files.output is None:
         return ""
-    output = identity(files.output)
-    return next((name for name, path in _read_by(files) if identity(path) == output), "")
+    output = identify(files.output)
+    return next((name for name, path in _read_by(files) if identify(path) == output), "")
 
 
-def _keepers(steps: Sequence[StepFiles]) -> dict[int, int]:
+def _keepers(steps: Sequence[StepFiles], identify: Identify) -> dict[int, int]:
     """For each step whose output has the name of another one's own file, that step."""
-    owners = {identity(files.own): files.index for files in steps if files.own is not None}
-    found = ((files.index, owners.get(identity(files.output))) for files in steps if files.output is not None)
+    owners = {identify(files.own): files.index for files in steps if files.own is not None}
+    found = ((files.index, owners.get(identify(files.output))) for files in steps if files.output is not None)
     return {index: owner for index, owner in found if owner is not None and owner != index}
 
 
-def _connected(job: Job) -> tuple[StepFiles, ...]:
+def _connected(job: Job, identify: Identify) -> tuple[StepFiles, ...]:
     """The files of the steps, with what they have of each other."""
     found = [_files(job, index, step.args) for index, step in enumerate(job.steps)]
-    owners = {identity(files.own): files.index for files in reversed(found) if files.own is not None}
+    owners = {identify(files.own): files.index for files in reversed(found) if files.own is not None}
     for index, files in enumerate(found):
-        number = None if files.target is None else owners.get(identity(files.target))
+        number = None if files.target is None else owners.get(identify(files.target))
         if number is None:
-            number = _hashed_source(files.target, found, job.id)
+            number = _hashed_source(files.target, found, job.id, identify)
         if number is None or number == index:
             continue
         source, output, own = found[number], files.output, files.own
@@ -246,17 +252,17 @@ def _connected(job: Job) -> tuple[StepFiles, ...]:
             # In a folder a chain ends under the name of what it began with.
             output = place / source.output.name
             own = job.step_file(output, index)
-            owners.setdefault(identity(own), index)
+            owners.setdefault(identify(own), index)
         found[index] = replace(files, output=output, own=own, source=number)
-    return tuple(replace(files, reads=_reads(files, owners)) for files in found)
+    return tuple(replace(files, reads=_reads(files, owners, identify)) for files in found)
 
 
-def _reads(files: StepFiles, owners: Mapping[str, int]) -> tuple[int, ...]:
-    named = (owners.get(identity(path)) for path in files.sources)
+def _reads(files: StepFiles, owners: Mapping[str, int], identify: Identify) -> tuple[int, ...]:
+    named = (owners.get(identify(path)) for path in files.sources)
     return tuple({index: None for index in (files.source, *named) if index is not None and index != files.index})
 
 
-def _hashed_source(target: Path | None, steps: Sequence[StepFiles], job_id: str) -> int | None:
+def _hashed_source(target: Path | None, steps: Sequence[StepFiles], job_id: str, identify: Identify) -> int | None:
     """The step whose own file a target is, named after an id of which the job's is the hash; none where it is no such.
 
     FaceFusion named the file after the id as it was typed.
@@ -265,7 +271,7 @@ def _hashed_source(target: Path | None, steps: Sequence[StepFiles], job_id: str)
     if target is None or name is None or int(name[1]) >= len(steps):
         return None
     files = steps[int(name[1])]
-    if files.own is None or files.output is None or identity(target.parent) != identity(files.own.parent):
+    if files.own is None or files.output is None or identify(target.parent) != identify(files.own.parent):
         return None
     typed = re.fullmatch(rf"{re.escape(files.output.stem)}-(.+)-{files.index}", target.stem)
     if typed is None or digest(typed[1]) != job_id:
@@ -273,11 +279,11 @@ def _hashed_source(target: Path | None, steps: Sequence[StepFiles], job_id: str)
     return files.index
 
 
-def _outputs(steps: tuple[StepFiles, ...]) -> tuple[Output, ...]:
+def _outputs(steps: tuple[StepFiles, ...], identify: Identify) -> tuple[Output, ...]:
     writers: dict[str, list[StepFiles]] = {}
     for files in steps:
         if files.output is not None:
-            writers.setdefault(identity(files.output), []).append(files)
+            writers.setdefault(identify(files.output), []).append(files)
     return tuple(_output(files[0].output, files) for files in writers.values() if files[0].output is not None)
 
 
