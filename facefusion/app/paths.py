@@ -1,17 +1,10 @@
-"""Where the program keeps its own files."""
+"""Where the program looks for its own files, and keeps them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-PACKAGE_PARENT = Path(__file__).resolve().parents[2]
-
-
-def home_folder() -> Path:
-    """The checkout that the program runs from; for a program installed as a package, a folder in the user's home."""
-    if (PACKAGE_PARENT / "facefusion.py").is_file():
-        return PACKAGE_PARENT
-    return Path.home() / ".facefusion"
+from facefusion.core.home import home_folder, own_models
 
 
 def model_folders(models_path: Path | None) -> tuple[Path, ...]:
@@ -21,7 +14,7 @@ def model_folders(models_path: Path | None) -> tuple[Path, ...]:
     FaceFusion kept them.
     """
     home = home_folder()
-    own = (home / "models", home / ".assets" / "models", Path.cwd() / ".assets" / "models")
+    own = (own_models(), home / ".assets" / "models", Path.cwd() / ".assets" / "models")
     folders = own if models_path is None else (models_path, *own)
     return tuple(dict.fromkeys(folders))
 

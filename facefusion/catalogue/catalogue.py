@@ -102,6 +102,8 @@ class Catalogue:
     def _collected(self, name: str) -> ModelCard:
         """The model of a collection, named COLLECTION/NAME."""
         collection, _, model = name.partition(SEPARATOR)
+        if not model or set(model) & set("/\\"):
+            raise ModelError(f"{name!r} is no name of a model", "Models of a collection are named COLLECTION/NAME.")
         if collection not in self._collections:
             raise ModelError(
                 f"There is no collection of models named {collection!r}",

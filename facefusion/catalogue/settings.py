@@ -28,3 +28,36 @@ class DownloadSettings:
         scope=Scope.JOB,
         commands=("force-download",),
     )
+
+
+TEXT = "text"
+JSON = "json"
+
+
+@settings_group(section="models", commands=("models",))
+class ModelsSettings:
+    """How models are listed, and what one that is imported is."""
+
+    models_format: str = option(
+        TEXT,
+        "how to list models: lines for people, or one JSON document for programs",
+        choices=(TEXT, JSON),
+        scope=Scope.RUN,
+        in_ini=False,
+        own=True,
+    )
+    like: str | None = option(
+        None,
+        "model whose family, size and template the imported one has",
+        scope=Scope.RUN,
+        in_ini=False,
+        metavar="MODEL",
+        own=True,
+    )
+    name: str | None = option(
+        None,
+        "what to call the imported model; the name of its file where none is given",
+        scope=Scope.RUN,
+        in_ini=False,
+        own=True,
+    )

@@ -77,6 +77,12 @@ COMMANDS: tuple[Command, ...] = (
         "force_download",
         positionals=(Positional("MODEL", "models to fetch; where none is named, see --download-scope", many=True),),
     ),
+    Command(
+        "models",
+        "list all models, which are here, and their licences; or import one of yours",
+        "models",
+        positionals=(Positional("import FILE", "take in an ONNX file of yours, with --like", many=True),),
+    ),
     Command("benchmark", "measure this machine on the sample clips", "benchmark"),
     Command(
         "job-list",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from facefusion import __version__
 from facefusion.benchmark.settings import BenchmarkSettings
+from facefusion.catalogue.settings import ModelsSettings
 from facefusion.cli.application import Application, load_application
 from facefusion.cli.command import Context
 from facefusion.cli.exit import conclude
@@ -51,7 +52,7 @@ def main(words: Sequence[str] | None = None, application: Application | None = N
 
 def program_schema(application: Application) -> Schema:
     """All options of the program, the command line's own among them."""
-    own = (AutoTuneSettings, BenchmarkSettings, DoctorSettings, UisSettings, LogSettings)
+    own = (AutoTuneSettings, BenchmarkSettings, DoctorSettings, ModelsSettings, UisSettings, LogSettings)
     return Schema.of((*application.settings_groups(), *own), application.option_choices())
 
 

@@ -133,7 +133,16 @@ STEP_COMMANDS = (*PROCESSING_COMMANDS, *JOB_STEP_COMMANDS)
 """Commands that say what is to be made."""
 EXECUTION_COMMANDS = (*PROCESSING_COMMANDS, *JOB_RUN_COMMANDS)
 """Commands that process media."""
-EVERY_COMMAND = (*PROCESSING_COMMANDS, "force-download", *JOB_COMMANDS, "doctor", "clean", "config", "completion")
+EVERY_COMMAND = (
+    *PROCESSING_COMMANDS,
+    "force-download",
+    "models",
+    *JOB_COMMANDS,
+    "doctor",
+    "clean",
+    "config",
+    "completion",
+)
 
 # The doctor is asked about a run in the words of the run.
 _COMMANDS_OF_SCOPE = {Scope.STEP: (*STEP_COMMANDS, "doctor"), Scope.JOB: (*EXECUTION_COMMANDS, "doctor")}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 
-from facefusion.app.paths import PACKAGE_PARENT
+from facefusion.core.home import PACKAGE_PARENT
 from facefusion.doctor.examination import Examination
 from facefusion.doctor.finding import Finding, fault, note, ok, warning
 from facefusion.doctor.pip import REQUIREMENTS, install, uninstall

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from facefusion.app.paths import PACKAGE_PARENT
+from facefusion.core.home import PACKAGE_PARENT
 
 REQUIREMENTS = "requirements.txt"
 CUDA_REQUIREMENTS = "requirements-cuda.txt"

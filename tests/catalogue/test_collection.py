@@ -111,3 +111,9 @@ def test_every_collection_of_this_program_has_code_that_runs_it():
     assert [one.name for one in collections] == ["druuzil", "edel", "iperov", "jen", "mats", "rumateus", "custom"]
     assert {one.kind for one in collections} == {"deep_swapper"}
     assert {one.family for one in collections} <= FAMILIES.keys()
+
+
+@pytest.mark.parametrize("name", ["custom/../../somebody", "them/", "custom/a\\b"])
+def test_no_name_leads_out_of_its_folder(catalogue, name):
+    with pytest.raises(ModelError, match="is no name of a model"):
+        catalogue.card(name)

@@ -1,0 +1,83 @@
+"""What models there are, and which of them lie on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from facefusion.app.models import open_store
+from facefusion.catalogue.card import ModelCard
+from facefusion.catalogue.store import ModelStore
+from facefusion.config.state import Snapshot
+from facefusion.core.stop import StopToken
+from facefusion.observability.events import EventSink, StageFinished, StageProgress, StageStarted
+
+
+class Presence(Enum):
+    """Whether a model can be used."""
+
+    VERIFIED = "verified"
+    """Its file is here and what it should be."""
+    DISTRUSTED = "not verified"
+    """Its file is here, and is not used."""
+    MISSING = "missing"
+    """It is fetched when it is first used."""
+    CODE = "code"
+    """It has no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """A model and where it stands on this machine."""
+
+    card: ModelCard
+    presence: Presence
+    path: Path | None
+    """Of its verified file."""
+    bytes: int | None
+    """Size of its file; of one that is missing as far as the catalogue knows it."""
+
+
+def take_stock(snapshot: Snapshot, events: EventSink, stop: StopToken) -> list[Stock]:
+    """Look for every model of the catalogue, kind by kind, and verify what is there.
+
+    Files that this program fetched are read only where they changed; those that FaceFusion left are read whole.
+
+    Args:
+        snapshot: says where models lie.
+        events: told about each file that cannot be trusted, and how far this is.
+        stop: looked at between models.
+
+    Raises:
+        Stopped: a stop was asked for.
+    """
+    store = open_store(snapshot, events, stop)
+    kinds = store.catalogue.kinds
+    cards = sorted(store.catalogue.cards(), key=lambda card: kinds.index(card.kind))
+    events.emit(StageStarted("Looking for models", len(cards), "model"))
+    stock = []
+    for card in cards:
+        stop.check()
+        stock.append(_stock(store, card))
+        events.emit(StageProgress())
+    events.emit(StageFinished(complete=True))
+    return stock
+
+
+def _stock(store: ModelStore, card: ModelCard) -> Stock:
+    if card.graph is None:
+        missing = [one for one in store.catalogue.companions([card]) if not store.is_at_hand(one)]
+        return Stock(card, Presence.MISSING if missing else Presence.CODE, None, None)
+    path = store.find(card)
+    if path is not None:
+        return Stock(card, Presence.VERIFIED, path, path.stat().st_size)
+    presence = Presence.DISTRUSTED if any(_there(store, card)) else Presence.MISSING
+    return Stock(card, presence, None, card.graph.bytes or None)
+
+
+def _there(store: ModelStore, card: ModelCard) -> Iterator[bool]:
+    for graph in card.graphs:
+        for folder in store.folders:
+            yield (folder / graph.name).is_file()

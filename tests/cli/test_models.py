@@ -1,0 +1,131 @@
+"""The command ``models``: the list of all models, and taking in one of the user's own."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path
+
+import pytest
+
+from facefusion.app.engine import Engine
+from facefusion.catalogue import catalogue as catalogue_module
+from facefusion.catalogue.catalogue import Catalogue
+from facefusion.catalogue.imported import imported_cards
+from facefusion.cli.main import main
+from facefusion.core import home
+from tests.catalogue.toys import GRAPH
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    """The program as if it were installed in an empty folder."""
+    (tmp_path / "facefusion.py").touch()
+    monkeypatch.setattr(home, "PACKAGE_PARENT", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    catalogue_module._load.cache_clear()
+    yield tmp_path / "models"
+    catalogue_module._load.cache_clear()
+
+
+@pytest.fixture
+def call(capsys):
+    def run(*words):
+        code = main(("models", *words), Engine())
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def bring(folder: Path, name: str, checksum: str | None = None) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_bytes(b"weights")
+    path.with_suffix(".hash").write_text(checksum or f"{zlib.crc32(b'weights'):08x}")
+
+
+def rows(text):
+    return {(row.split()[0], row.split()[1]): " ".join(row.split()[2:]) for row in text.splitlines()}
+
+
+def test_every_model_is_listed_with_whether_it_is_here(call, tmp_path):
+    bring(tmp_path / ".assets" / "models", "xseg_1.onnx")
+    bring(tmp_path / ".assets" / "models", "xseg_2.onnx", "00000000")
+    code, out, err = call()
+    listed = rows(out)
+    assert code == 0
+    assert out.splitlines()[0].split() == ["MODEL", "KIND", "HERE", "SIZE", "LICENCE"]
+    assert [name for name, _ in listed][1:] == [
+        card.name for kind in Catalogue.load().kinds for card in Catalogue.load().cards(kind)
+    ]
+    assert listed["xseg_1", "face_occluder"] == "verified 7 bytes GPL-3.0"
+    assert listed["xseg_2", "face_occluder"] == "not verified GPL-3.0"
+    assert listed["xseg_3", "face_occluder"] == "missing GPL-3.0"
+    assert listed["many", "face_occluder"] == "missing those of its companions"
+    assert listed["mesh", "face_swapper"] == "code that of this program; topology data Apache-2.0"
+    assert "xseg_2.onnx is not used: its CRC-32 is not the one in xseg_2.hash." in err
+
+
+def test_models_of_several_are_here_when_all_of_them_are(call, tmp_path):
+    for number in (1, 2, 3):
+        bring(tmp_path / "elsewhere", f"xseg_{number}.onnx")
+    _, out, _ = call("--models-path", "elsewhere")
+    assert rows(out)["many", "face_occluder"] == "code those of its companions"
+
+
+def test_machines_get_all_that_is_known(call, tmp_path):
+    bring(tmp_path / "models", "inswapper_128.onnx")
+    code, out, _ = call("--models-format", "json")
+    document = json.loads(out)
+    assert (code, document["schema"]) == (0, 1)
+    (found,) = (one for one in document["models"] if one["name"] == "inswapper_128")
+    assert found == {
+        "name": "inswapper_128",
+        "kind": "face_swapper",
+        "family": "inswapper",
+        "presence": "verified",
+        "path": str(tmp_path / "models" / "inswapper_128.onnx"),
+        "bytes": 7,
+        "embedded": False,
+        "companions": ["arcface_w600k_r50"],
+        "licence": "Non-Commercial",
+        "terms": "may not be used commercially",
+        "vendor": "InsightFace",
+        "year": 2023,
+        "origin": "FaceFusion, models-3.0.0",
+    }
+
+
+def test_a_model_of_ones_own_is_taken_in_and_can_be_named(call, tmp_path, own_folder):
+    (tmp_path / "swap.onnx").write_bytes(GRAPH)
+    code, out, err = call("import", "swap.onnx", "--like", "inswapper_128", "--name", "mine")
+    assert (code, out) == (0, "mine\n")
+    assert err == "mine is a face swapper now, to be used with --face-swapper-model mine.\n"
+    assert [card.name for card in imported_cards(own_folder, Catalogue.load().cards())] == ["mine"]
+    catalogue_module._load.cache_clear()  # as in the next process
+    assert rows(call()[1])["mine", "face_swapper"] == "verified 200 kB unknown"
+    assert "mine" in Catalogue.load().choices("face_swapper")
+    assert call("import", "swap.onnx", "--like", "inswapper_128", "--name", "mine")[0] == 2
+
+
+def test_the_file_gives_the_name_where_none_is_given(call, tmp_path):
+    (tmp_path / "swap.onnx").write_bytes(GRAPH)
+    assert call("import", "swap.onnx", "--like", "ghost_1_256")[:2] == (0, "swap\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("export",), "models: export is nothing that can be done with models. Name nothing to list them, or: import "),
+        (("import",), "models: import is nothing that can be done with models."),
+        (("import", "a.onnx"), "models: nothing says what a.onnx is. Name the model that it is like with --like."),
+        (("import", "a.onnx", "--like", "inswaper_128"), "Did you mean inswapper_128"),
+        (("import", "a.onnx", "--like", "gfpgan_1.4"), "a.onnx cannot be read: No such file or directory."),
+    ],
+)
+def test_what_cannot_be_done_is_said(call, words, message):
+    code, out, err = call(*words)
+    assert code != 0
+    assert out == ""
+    assert message in err
