@@ -143,7 +143,7 @@ def test_what_is_weak_is_said_by_the_scale_of_the_detector():
     box, _, points = find(80, 100, 60, 1)
     turned = (319 - box[2], 239 - box[3], 319 - box[0], 239 - box[1]), 0.75, (319, 239) - points
     assert len(analyser_with([], [], [turned], [], scores=ScoreScale(turned=0.7)).faces(picture, recognise=False)) == 1
-    planned: list[list[object]] = [find(80, 100, 60, 0.85)], [], [], []
+    planned: list[list[object]] = [[find(80, 100, 60, 0.85)], [], [], []]
     for clear, looks in ((0.92, 4), (0.85, 1)):
         detector = PlannedDetector(*planned)
         troupe = Troupe()

@@ -13,7 +13,7 @@ from facefusion.vision.geometry import FACE_TEMPLATES
 from tests.faces.fakes import ArrayPicture
 from tests.faces.stage import card
 from tests.toys.faces import arcface, fairface
-from tests.toys.pooled import Toys
+from tests.toys.pooled import Spy, Toys
 
 POINTS = FACE_TEMPLATES["arcface_112_v2"] * 100 + np.array((150, 90), np.float32)
 
@@ -49,6 +49,14 @@ def coloured(red, green, blue):
 def test_classes_become_traits(toys, colour, traits):
     classifier = FACE_CLASSIFIERS["fairface"](card("fairface"), toys.run(fairface()))
     assert classifier.classify(coloured(*colour), POINTS) == traits
+
+
+def test_levels_reach_the_graph_red_first_and_normalised(toys):
+    graph = Spy(toys.run(fairface()))
+    FairFace(card("fairface"), graph).classify(coloured(51, 102, 204), POINTS)
+    # The face is one colour, so the place is free: the middle.
+    expected = (0.2 - 0.485) / 0.229, (0.4 - 0.456) / 0.224, (0.8 - 0.406) / 0.225
+    np.testing.assert_allclose(graph.given["input"][0, :, 112, 112], expected, rtol=1e-5)
 
 
 def test_every_year_of_life_belongs_to_one_range():

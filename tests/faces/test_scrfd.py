@@ -11,7 +11,7 @@ from facefusion.faces.detect.scrfd import Scrfd, decode
 from tests.faces.planted import SCENES, check_planted
 from tests.faces.stage import card
 from tests.toys import detectors
-from tests.toys.pooled import Toys
+from tests.toys.pooled import Spy, Toys
 
 
 @pytest.fixture
@@ -33,6 +33,15 @@ def test_a_graph_of_fixed_size_is_given_that_size(toys, height, width):
     found = detector.detect(detectors.planted(60, 40, 30, 120, 90).pixels, 0.5)
     assert graph.runs == [{"input": (1, 3, height, width)}]
     assert found.boxes[0] == pytest.approx(np.array((45, 25, 75, 55)), abs=0.5 * max(1, 120 / width))
+
+
+def test_levels_reach_the_graph_blue_first_and_normalised(toys):
+    graph = Spy(toys.run(detectors.scrfd(64, 64)))
+    Scrfd(card("scrfd"), graph).detect(np.full((32, 48, 3), (255, 128, 0), np.uint8), 0.5)
+    tensor = graph.given["input"][0]
+    levels = np.array((255, 128, 0)) * (127.5 / 128 - (-127.5 / 128)) / 255 + -127.5 / 128
+    np.testing.assert_allclose(tensor[:, :32, :48], np.broadcast_to(levels[:, None, None], (3, 32, 48)), atol=1e-6)
+    np.testing.assert_allclose(tensor[:, 32:], np.float32(-127.5 / 128))
 
 
 def empty(size, anchors=2):

@@ -10,7 +10,7 @@ from facefusion.faces.detect.yolo_face import YoloFace, decode
 from tests.faces.planted import SCENES, check_planted
 from tests.faces.stage import card
 from tests.toys import detectors
-from tests.toys.pooled import Toys
+from tests.toys.pooled import Spy, Toys
 
 
 @pytest.fixture
@@ -25,6 +25,15 @@ def toys(tmp_path):
 def test_a_planted_face_is_found(toys, face, frame, side, half):
     sides = (160, 160) if side == 160 else ("height", "width")
     check_planted(YoloFace(card("yolo_face"), toys.run(detectors.yolo_face(*sides, half=half))), face, frame)
+
+
+def test_levels_reach_the_graph_blue_first_and_normalised(toys):
+    graph = Spy(toys.run(detectors.yolo_face(64, 64)))
+    YoloFace(card("yolo_face"), graph).detect(np.full((32, 48, 3), (255, 128, 0), np.uint8), 0.5)
+    tensor = graph.given["input"][0]
+    levels = np.array((255, 128, 0)) * (1.0 - (0.0)) / 255 + 0.0
+    np.testing.assert_allclose(tensor[:, :32, :48], np.broadcast_to(levels[:, None, None], (3, 32, 48)), atol=1e-6)
+    np.testing.assert_allclose(tensor[:, 32:], np.float32(0.0))
 
 
 def table(*rows):

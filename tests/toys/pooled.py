@@ -37,6 +37,19 @@ class CountedGraph:
         return self._graph.last_initializer()
 
 
+class Spy:
+    """A graph that remembers the last tensors it was given."""
+
+    def __init__(self, graph: CountedGraph) -> None:
+        self._graph = graph
+        self.signature = graph.signature
+        self.given: dict[str, Tensor] = {}
+
+    def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        self.given = {name: tensor.copy() for name, tensor in inputs.items()}
+        return self._graph.run(inputs)
+
+
 class Toys:
     """Writes toy graphs into a folder and runs them on the processor."""
 
