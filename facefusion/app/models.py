@@ -13,7 +13,7 @@ from facefusion.catalogue.fetch import Fetcher
 from facefusion.catalogue.mirrors import mirrors_of
 from facefusion.catalogue.settings import EMBEDDED, DownloadSettings
 from facefusion.catalogue.store import ModelStore
-from facefusion.catalogue.verify import sha256_of
+from facefusion.catalogue.verify import digest_of
 from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import ModelError
@@ -121,7 +121,7 @@ class Models:
     @cached_property
     def digests(self) -> dict[str, str]:
         """SHA-256 of each graph file, by the model's name."""
-        return {file.name: sha256_of(file.path) for file in self.files()}
+        return {file.name: digest_of(file.path) for file in self.files()}
 
     def worker_megabytes(self) -> int:
         """Memory that one worker needs to run the graphs, at most one at a time, as the catalogue estimates it."""

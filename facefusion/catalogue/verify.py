@@ -49,6 +49,17 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file that is asked for with every step: it is read again only where its size or time differ."""
+    status = path.stat()
+    return _sha256_once(path, status.st_size, status.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def _sha256_once(path: Path, _size: int, _modified: int) -> str:
+    return sha256_of(path)
+
+
 def crc32_of(path: Path) -> str:
     """CRC-32 of a file (that of zlib), as 8 hexadecimal digits."""
     crc = 0

@@ -103,3 +103,15 @@ def test_a_record_that_others_wrote_counts_as_none(fetched, sources):
     record.write_text(json.dumps(table | {"sources": sources}))
 
     assert verify.fault(path, graph) == "neither toy.onnx.json nor toy.hash lies beside it"
+
+
+def test_a_digest_is_that_of_the_file_as_it_is_now(tmp_path):
+    path = tmp_path / "toy.onnx"
+    path.write_bytes(b"first")
+    assert verify.digest_of(path) == sha256(b"first")
+    path.write_bytes(b"another")
+    assert verify.digest_of(path) == sha256(b"another")
+    status = path.stat()
+    path.write_bytes(b"ANOTHER")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert verify.digest_of(path) == sha256(b"another")  # not read again
