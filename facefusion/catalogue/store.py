@@ -115,10 +115,18 @@ class ModelStore:
         if choice != AUTO:
             return Choice(self.catalogue.card(choice, kind), "")
         preferred = self.catalogue.preferred(kind)
-        ready = (card for card in preferred if self.is_at_hand(card))
+        ready = (card for card in preferred if self._is_ready(card))
         brought = (card for card in preferred if card.embedded)
         chosen = next(chain(ready, brought, preferred))
         return Choice(chosen, self._sentence(kind, chosen, preferred[0]))
+
+    def _is_ready(self, card: ModelCard) -> bool:
+        """Whether the model runs with nothing fetched but what pip brings for it to run besides.
+
+        Else a first run, which fetches just that, would choose another model than the next one.
+        """
+        beside = (one for one in self.catalogue.companions([card]) if not one.embedded)
+        return all(one.graph is None or self.find(one) is not None for one in (card, *beside))
 
     def _sentence(self, kind: str, chosen: ModelCard, best: ModelCard) -> str:
         words = kind.replace("_", " ")

@@ -120,6 +120,15 @@ def test_a_model_is_at_hand_with_all_that_it_runs_besides(tmp_path, ears):
     assert store.is_at_hand(pair)
 
 
+def test_auto_takes_what_runs_beside_an_embedded_model_before_that_was_fetched(tmp_path, ears):
+    pair = dataclasses.replace(BETTER, name="pair", companions=("plain",))
+    catalogue = Catalogue([pair, PLAIN, CODE], {"face_swapper": ("pair", "code")})
+    store = ModelStore(catalogue, [tmp_path], ears)
+    assert store.resolve("face_swapper", "auto").card == CODE
+    bring(tmp_path, "better.onnx")
+    assert store.resolve("face_swapper", "auto").card == pair
+
+
 def test_of_a_published_model_both_files_are_to_be_brought(tmp_path, ears):
     best = card("best", published_file("best.onnx"), embedded=False)
     store = ModelStore(Catalogue([best, CODE], {"face_swapper": ("best", "code")}), [tmp_path], ears)
