@@ -142,3 +142,5 @@ class Face:
     """Number of the track in the video: the same number means the same face over time."""
     fresh: bool = False
     """True in the first frame of a track: state carried from earlier frames does not apply."""
+    source: int = 0
+    """Number of the person of the sources who is put in its place."""

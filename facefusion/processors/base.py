@@ -27,6 +27,20 @@ class Source:
     path: str
     picture: Picture
     face: Face
+    person: int = 0
+    """Who it shows. The person is put in the place of those faces whose ``source`` is this number."""
+
+
+def people(sources: Sequence[Source]) -> tuple[tuple[Source, ...], ...]:
+    """The sources of each person, by the person's number.
+
+    Raises:
+        ValueError: the numbers do not run from 0 without a gap.
+    """
+    numbers = sorted({source.person for source in sources})
+    if numbers != list(range(len(numbers))):
+        raise ValueError(f"the people of the sources are numbered {numbers}")
+    return tuple(tuple(source for source in sources if source.person == number) for number in numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +84,7 @@ class Workshop:
     companions: Mapping[str, ModelCard]
     """The models that those cards run beside their own, by name."""
     sources: Sequence[Source]
+    """Of one person; of several where the user says who becomes whom: see :func:`people`."""
     target: Target
     events: EventSink
     masker: FaceMasker = PLAIN

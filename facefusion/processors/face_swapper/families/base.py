@@ -17,7 +17,10 @@ class SwapperFamily(Protocol):
     """
 
     def prepare(self, sources: Sequence[Source]) -> None:
-        """Learn the identity of one or several photos of the same person. Called once, before all else."""
+        """Learn who is put in: the people of the sources, each from one photo or several. Called once, before all else.
+
+        A face gets the one whose number it carries as its ``source``.
+        """
 
     def observe(self, frame: Frame, face: Face) -> object:
         """Look at one face of an untouched frame."""

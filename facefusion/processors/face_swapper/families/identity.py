@@ -9,11 +9,11 @@ import numpy as np
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import FaceFusionError, ModelError
-from facefusion.core.values import Embedding, Face, Picture, Size, Tensor
+from facefusion.core.values import Embedding, Face, Picture, Pixels, Size, Tensor
 from facefusion.faces.landmark.points import aligned_points
 from facefusion.faces.recognise.arcface import ArcFace
 from facefusion.faces.recognise.base import IdentityReading, mean_embedding
-from facefusion.processors.base import Source, Workshop
+from facefusion.processors.base import Source, Workshop, people
 from facefusion.processors.face_swapper.families.crops import Coding
 from facefusion.processors.face_swapper.families.crossface import CrossFace
 from facefusion.vision.geometry import fit_template
@@ -42,33 +42,36 @@ class IdentitySource:
         self._recogniser = recogniser
         self._code = code
         self._share = np.float32(REACH - 2 * REACH * weight)
-        self._known: Embedding | None = None
+        self._known: Tensor | None = None
+        """(people, n)."""
 
     def prepare(self, sources: Sequence[Source]) -> None:
-        """Learn the identity that the photos agree on.
+        """Learn the identity that the photos of each person agree on.
 
         Raises:
             ModelError: a graph cannot be loaded.
         """
-        seen = [self._read(source.picture, source.face) for source in sources]
-        self._known = self._code(mean_identity(seen))
+        self._known = np.stack([self._code(self._identity(photos)) for photos in people(sources)])
 
     def of(self, picture: Picture, faces: Sequence[Face]) -> Tensor:
         """(faces, n) values."""
         if self._known is None:
             raise FaceFusionError("the face swapper has no source face yet", "Call prepare() first.")
-        source = np.tile(self._known, (len(faces), 1))
+        source = self._known[[face.source for face in faces]]
         if not self._share:
             return source
         target = np.stack([self._code(self._read(picture, face)) for face in faces])
         return source * (1 - self._share) + target * self._share
+
+    def _identity(self, photos: Sequence[Source]) -> IdentityReading:
+        return mean_identity([self._read(photo.picture, photo.face) for photo in photos])
 
     def _read(self, picture: Picture, face: Face) -> IdentityReading:
         return self._recogniser.read(picture, aligned_points(face))
 
 
 class PictureSource:
-    """Tells a network what the person looks like: the face of the first photo.
+    """Tells a network what a person looks like: the face of their first photo.
 
     A :class:`~facefusion.processors.face_swapper.families.network.SourceInput`.
 
@@ -81,19 +84,21 @@ class PictureSource:
         self._template = template
         self._side = side
         self._known: Tensor | None = None
+        """(people, 3, side, side)."""
 
     def prepare(self, sources: Sequence[Source]) -> None:
-        """Cut the face out."""
-        first = sources[0]
-        frame_to_crop = fit_template(aligned_points(first.face), self._template, self._side)
-        crop = first.picture.warp(frame_to_crop, Size(self._side, self._side))
-        self._known = Coding().encode(crop[None])
+        """Cut the faces out."""
+        self._known = np.concatenate([Coding().encode(self._crop(photos[0])[None]) for photos in people(sources)])
 
     def of(self, picture: Picture, faces: Sequence[Face]) -> Tensor:
         """(faces, 3, side, side), red first, 0..1."""
         if self._known is None:
             raise FaceFusionError("the face swapper has no source face yet", "Call prepare() first.")
-        return np.repeat(self._known, len(faces), axis=0)
+        return self._known[[face.source for face in faces]]
+
+    def _crop(self, photo: Source) -> Pixels:
+        frame_to_crop = fit_template(aligned_points(photo.face), self._template, self._side)
+        return photo.picture.warp(frame_to_crop, Size(self._side, self._side))
 
 
 def mean_identity(identities: Sequence[IdentityReading]) -> IdentityReading:

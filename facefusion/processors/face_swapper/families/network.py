@@ -16,13 +16,16 @@ from facefusion.processors.face_swapper.families.crops import Coding, CropNetwor
 
 
 class SourceInput(Protocol):
-    """What a network is told of the person who is put in. Thread-safe once prepared."""
+    """What a network is told of the people who are put in. Thread-safe once prepared."""
 
     def prepare(self, sources: Sequence[Source]) -> None:
-        """Learn the person from photos. Called once, before all else."""
+        """Learn the people of the sources from their photos. Called once, before all else."""
 
     def of(self, picture: Picture, faces: Sequence[Face]) -> Tensor:
-        """What goes into each face of a picture that nothing has been pasted into, by the first dimension."""
+        """What goes into each face of a picture that nothing has been pasted into, by the first dimension.
+
+        A face gets the person whose number it carries as its ``source``.
+        """
 
 
 class NetworkSwapper:
@@ -30,7 +33,7 @@ class NetworkSwapper:
 
     Args:
         network: gives a face's new crop.
-        source: what it is told of the person.
+        source: what it is told of the people.
         masker: where the new crop is shown.
     """
 
@@ -40,7 +43,7 @@ class NetworkSwapper:
         self._masker = masker
 
     def prepare(self, sources: Sequence[Source]) -> None:
-        """Learn the person.
+        """Learn the people.
 
         Raises:
             ModelError: a graph that this needs cannot be loaded.

@@ -12,7 +12,7 @@ from typing import Self
 from facefusion.core.errors import FaceFusionError, FaceNotFoundError
 from facefusion.core.values import Face, Frame, Landmarks478, Picture
 from facefusion.faces.mask.masker import PLAIN, FaceMasker
-from facefusion.processors.base import Source
+from facefusion.processors.base import Source, people
 from facefusion.processors.face_swapper.families.mesh.identity import MeshIdentity, prepare_identity
 from facefusion.processors.face_swapper.families.mesh.observe import Observation, Track, observe, warm_up
 from facefusion.processors.face_swapper.families.mesh.render import Strength, swap
@@ -32,35 +32,29 @@ class MeshFamily:
     def __init__(self, weight: float, masker: FaceMasker = PLAIN) -> None:
         self._strength = Strength.of_weight(weight)
         self._masker = masker
-        self._identity: MeshIdentity | None = None
-        self._tracks: dict[int, Track] = {}
+        self._identities: tuple[MeshIdentity, ...] = ()
+        self._tracks: dict[tuple[int, int], Track] = {}
+        """By number of the track and of the person who is put in."""
 
     def prepare(self, sources: Sequence[Source]) -> None:
-        """Learn the identity.
+        """Learn the identity of each person.
 
         Raises:
             FaceNotFoundError: a source comes without landmarks.
         """
-        photos = []
-        for source in sources:
-            if source.face.mesh is None:
-                raise FaceNotFoundError(
-                    f"no face mesh could be laid over the face in {source.path}",
-                    "Choose a source photo that shows the face from the front.",
-                )
-            photos.append((source.picture, source.face.mesh))
-        self._identity = prepare_identity(photos)
+        meshes = [[(photo.picture, _mesh_of(photo)) for photo in photos] for photos in people(sources)]
+        self._identities = tuple(prepare_identity(photos) for photos in meshes)
         warm_up()
 
     def observe(self, frame: Frame, face: Face) -> Observation:
         """Measure one face; tracks that carry a number are smoothed over time."""
-        known = None if face.track is None or face.fresh else self._tracks.get(face.track)
-        observation, track = observe(frame, face, _mesh(face), self._known(), self._strength.shape, known)
+        known = None if face.track is None or face.fresh else self._tracks.get((face.track, face.source))
+        observation, track = observe(frame, face, _mesh(face), self._known(face), self._strength.shape, known)
         if face.track is not None:
-            self._tracks[face.track] = track
-            gone = [number for number, other in self._tracks.items() if frame.time - other.time > FORGET_AFTER]
-            for number in gone:
-                del self._tracks[number]
+            self._tracks[face.track, face.source] = track
+            gone = [key for key, other in self._tracks.items() if frame.time - other.time > FORGET_AFTER]
+            for key in gone:
+                del self._tracks[key]
         return observation
 
     def swap(self, picture: Picture, faces: Sequence[Face], observations: Sequence[object]) -> None:
@@ -68,18 +62,27 @@ class MeshFamily:
         for face, observation in zip(faces, observations, strict=True):
             if not isinstance(observation, Observation):
                 raise TypeError(f"expected what observe() gave for this face, not {observation!r}")
-            swap(picture, self._known(), observation, self._strength, self._masker.bound(picture, face))
+            swap(picture, self._known(face), observation, self._strength, self._masker.bound(picture, face))
 
     def afresh(self) -> Self:
-        """The same identity without tracks."""
+        """The same identities without tracks."""
         other = copy.copy(self)
         other._tracks = {}
         return other
 
-    def _known(self) -> MeshIdentity:
-        if self._identity is None:
+    def _known(self, face: Face) -> MeshIdentity:
+        if not self._identities:
             raise FaceFusionError("the mesh swapper has no source face yet", "Call prepare() first.")
-        return self._identity
+        return self._identities[face.source]
+
+
+def _mesh_of(photo: Source) -> Landmarks478:
+    if photo.face.mesh is None:
+        raise FaceNotFoundError(
+            f"no face mesh could be laid over the face in {photo.path}",
+            "Choose a source photo that shows the face from the front.",
+        )
+    return photo.face.mesh
 
 
 def _mesh(face: Face) -> Landmarks478:
