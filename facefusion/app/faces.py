@@ -15,7 +15,7 @@ from facefusion.faces.classify.families import FACE_CLASSIFIERS
 from facefusion.faces.detect.base import ScoreScale
 from facefusion.faces.detect.families import build_detector
 from facefusion.faces.detect.search import FaceSearch
-from facefusion.faces.landmark.families import FACE_LANDMARKERS
+from facefusion.faces.landmark.families import build_landmarker, build_refiner
 from facefusion.faces.mask.base import MaskUse
 from facefusion.faces.mask.families import build_occluder, build_parser
 from facefusion.faces.mask.masker import FaceMasker
@@ -56,14 +56,17 @@ def build_analyser(snapshot: Snapshot, cards: Mapping[str, ModelCard], bench: Be
         detection.margin,
     )
     classifier = cards.get(FACE_CLASSIFIER)
+    score = snapshot.get(FaceLandmarkerSettings).face_landmarker_score
     return FaceAnalyser(
         search,
-        FACE_LANDMARKERS[landmarker.family](landmarker, bench.runner(landmarker)),
+        build_landmarker(landmarker, bench),
         FACE_RECOGNISERS[recogniser.family](recogniser, bench.runner(recogniser)),
-        snapshot.get(FaceLandmarkerSettings).face_landmarker_score,
+        score,
         detection.face_detector_angles,
         None if classifier is None else FACE_CLASSIFIERS[classifier.family](classifier, bench.runner(classifier)),
         ScoreScale.of(detector),
+        # A score of 0 asks for no landmarker of its own, as in FaceFusion.
+        build_refiner(landmarker, bench, score) if score > 0 else None,
     )
 
 

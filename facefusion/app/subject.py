@@ -15,6 +15,7 @@ from facefusion.core.errors import PastEndError
 from facefusion.core.formats import MediaKind
 from facefusion.core.values import Embedding, FaceTraits, Frame, Picture
 from facefusion.faces.analyse import FaceAnalyser
+from facefusion.faces.landmark.refine import OutlineSmoother
 from facefusion.faces.selection import FaceSelector, find_reference, sort_faces
 from facefusion.faces.settings import FaceSelectorSettings
 from facefusion.faces.traits import TraitFilter, automatic_filters
@@ -120,16 +121,18 @@ def face_finders(
 
         def find(frame: Frame) -> Sighting:
             faces = analyser.faces(frame.picture, recognise=recognise, classify=not recognise)
-            return Sighting(selector.select(faces), len(faces))
+            return Sighting(analyser.refine(frame.picture, selector.select(faces)), len(faces))
 
         return find
 
     def for_video() -> FaceFinder:
         selector, tracker = FaceSelector(settings, reference, people), build_tracker(snapshot, analyser)
+        smoother = OutlineSmoother()
 
         def find(frame: Frame) -> Sighting:
-            faces = tracker.observe(frame)
-            return Sighting(selector.select(faces, float(frame.time)), len(faces))
+            faces, time = tracker.observe(frame), float(frame.time)
+            chosen = analyser.refine(frame.picture, selector.select(faces, time))
+            return Sighting(smoother.smooth(chosen, time), len(faces))
 
         return find
 

@@ -14,6 +14,7 @@ from facefusion.faces.detect.base import YUNET_SCORES, Detections, ScoreScale
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.landmark.base import FaceLandmarker, MeshReading, region_of_detection, region_of_mesh
 from facefusion.faces.landmark.points import FACE_POINTS, aligned_points, eye_distance, five_points
+from facefusion.faces.landmark.refine import OutlineRefiner
 from facefusion.faces.recognise.base import FaceRecogniser
 from facefusion.vision.boxes import enclosing_box, suppress_overlaps
 from facefusion.vision.geometry import SquareRegion
@@ -67,6 +68,7 @@ class FaceAnalyser:
         angles: quarter turns, in degrees counter-clockwise, at which to look in any case.
         classifier: tells what people look like; none where nobody asks.
         scores: what the detector's scores mean.
+        refiner: reads the 68 points of the faces that are worked on; none where their meshes give them.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class FaceAnalyser:
         angles: Sequence[int] = (0,),
         classifier: FaceClassifier | None = None,
         scores: ScoreScale = YUNET_SCORES,
+        refiner: OutlineRefiner | None = None,
     ) -> None:
         self.minimum_presence = minimum_presence
         self.scores = scores
@@ -85,6 +88,7 @@ class FaceAnalyser:
         self._landmarker = landmarker
         self._recogniser = recogniser
         self._classifier = classifier
+        self._refiner = refiner
         self._angles = tuple(angles)
         self._overlap_limit = OVERLAP_LIMITS[len(set(self._angles)) - 1]
         self._other_angles = tuple(angle for angle in QUARTER_TURNS if angle not in angles)
@@ -141,6 +145,10 @@ class FaceAnalyser:
     def classify(self, picture: Picture, face: Face) -> FaceTraits | None:
         """What a person looks like; none without a classifier."""
         return None if self._classifier is None else self._classifier.classify(picture, aligned_points(face))
+
+    def refine(self, picture: Picture, faces: Sequence[Face]) -> Sequence[Face]:
+        """The same faces, laid out by a landmarker of their own where there is one. For those that are worked on."""
+        return faces if self._refiner is None else self._refiner.refine(picture, faces)
 
     def _measure_one(self, picture: Picture, find: Find) -> Measured | None:
         first = self._landmarker.read(picture, region_of_detection(find.box, find.points))

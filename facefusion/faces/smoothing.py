@@ -1,4 +1,4 @@
-"""Steadying a mesh over time without making it late.
+"""Steadying the points of a face over time without making them late.
 
 The One-Euro filter: G. Casiez, N. Roussel, D. Vogel, "1 Euro Filter: A Simple Speed-based Low-pass Filter for Noisy
 Input in Interactive Systems", CHI 2012. A low-pass whose cut-off rises with speed: a face at rest is held still, one
@@ -8,11 +8,16 @@ that moves is followed.
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from facefusion.core.values import Landmarks478
 from facefusion.faces.landmark.points import eye_distance
+
+Points: TypeAlias = npt.NDArray[np.float32]
+"""Shape (n, 2) or (n, 3)."""
 
 REST_CUTOFF = 1.5
 """Hz, for a point at rest."""
@@ -26,47 +31,62 @@ GAP = 0.5
 """Seconds without a reading after which what was known is stale."""
 
 
-class MeshSmoother:
-    """One face's filter. Speeds are counted in eye distances, so a face behaves alike at any size."""
+class PointSmoother:
+    """The filter of one face's points. Speeds are counted in eye distances, so a face behaves alike at any size."""
 
     def __init__(self) -> None:
         self._time = 0.0
-        self._mesh: Landmarks478 | None = None
-        self._velocity: Landmarks478 | None = None
+        self._points: Points | None = None
+        self._velocity: Points | None = None
 
     def reset(self) -> None:
-        """Forget everything: the next mesh is taken as it is."""
-        self._mesh = None
+        """Forget everything: the next points are taken as they are."""
+        self._points = None
 
-    def smooth(self, mesh: Landmarks478, time: float) -> Landmarks478:
-        """The steadied mesh.
+    def smooth(self, points: Points, time: float, size: float) -> Points:
+        """The steadied points.
 
         The cut-off of a point follows the greater of its own speed and the median speed, so that the head moves as one
-        piece and lips and lids stay quick. The first mesh, one after a gap, and one elsewhere are passed through.
+        piece and lips and lids stay quick. The first points, those after a gap, and those elsewhere are passed through.
 
         Args:
-            mesh: as read, frame coordinates. Not kept, not changed.
-            time: of its frame, in seconds. Steps may vary.
+            points: as read, frame coordinates: n x 2 or n x 3, n the same each time. Not kept, not changed.
+            time: of their frame, in seconds. Steps may vary.
+            size: distance of the eyes, in pixels.
         """
         step = time - self._time
-        size = eye_distance(mesh)
         self._time = time
-        if self._mesh is None or self._velocity is None or not 0.0 < step <= GAP or not size > 0.0:
-            return self._start(mesh)
-        moved = mesh - self._mesh
+        if self._points is None or self._velocity is None or not 0.0 < step <= GAP or not size > 0.0:
+            return self._start(points)
+        moved = points - self._points
         if float(np.median(np.hypot(moved[:, 0], moved[:, 1]))) > JUMP * size:
-            return self._start(mesh)
+            return self._start(points)
         self._velocity += np.float32(_share(SPEED_CUTOFF, step)) * (moved / np.float32(step * size) - self._velocity)
         speed = np.hypot(self._velocity[:, 0], self._velocity[:, 1])
         cutoff = REST_CUTOFF + SPEED_GAIN * np.maximum(speed, np.median(speed))
         ratio = np.float32(2.0 * math.pi * step) * cutoff
-        self._mesh += moved * (ratio / (1.0 + ratio))[:, None]
-        return self._mesh.copy()
+        self._points += moved * (ratio / (1.0 + ratio))[:, None]
+        return self._points.copy()
 
-    def _start(self, mesh: Landmarks478) -> Landmarks478:
-        self._mesh = mesh.copy()
-        self._velocity = np.zeros_like(mesh)
-        return mesh.copy()
+    def _start(self, points: Points) -> Points:
+        self._points = points.copy()
+        self._velocity = np.zeros_like(points)
+        return points.copy()
+
+
+class MeshSmoother:
+    """One face's filter, which takes the face's size from its mesh."""
+
+    def __init__(self) -> None:
+        self._points = PointSmoother()
+
+    def reset(self) -> None:
+        """Forget everything: the next mesh is taken as it is."""
+        self._points.reset()
+
+    def smooth(self, mesh: Landmarks478, time: float) -> Landmarks478:
+        """The steadied mesh; see :meth:`PointSmoother.smooth`."""
+        return self._points.smooth(mesh, time, eye_distance(mesh))
 
 
 def _share(cutoff: float, step: float) -> float:

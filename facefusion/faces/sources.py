@@ -34,7 +34,7 @@ def find_source_faces(photos: Iterable[tuple[str, Picture]], analyser: FaceAnaly
     for path, picture in photos:
         faces = sort_faces(analyser.faces(picture, recognise=True), "large-small")
         if faces:
-            sources.append(SourceFace(path, picture, faces[0]))
+            sources.append(SourceFace(path, picture, analyser.refine(picture, faces[:1])[0]))
         else:
             faceless.append(path)
     if faceless:

@@ -8,7 +8,7 @@ from facefusion.catalogue.catalogue import Catalogue
 from facefusion.content.families import CONTENT_MODELS
 from facefusion.faces.classify.families import FACE_CLASSIFIERS
 from facefusion.faces.detect.families import FACE_DETECTORS
-from facefusion.faces.landmark.families import FACE_LANDMARKERS
+from facefusion.faces.landmark.families import FACE_LANDMARKERS, OUTLINE_ESTIMATORS, OUTLINE_READERS
 from facefusion.faces.mask.families import FACE_OCCLUDERS, FACE_PARSERS
 from facefusion.faces.recognise.families import FACE_RECOGNISERS
 from facefusion.processors.face_enhancer.processor import FAMILIES as FACE_ENHANCERS
@@ -19,7 +19,8 @@ FAMILIES = {
     "face_classifier": FACE_CLASSIFIERS,
     "face_detector": FACE_DETECTORS,
     "face_enhancer": FACE_ENHANCERS,
-    "face_landmarker": FACE_LANDMARKERS,
+    "face_landmark_estimator": OUTLINE_ESTIMATORS,
+    "face_landmarker": {**FACE_LANDMARKERS, **OUTLINE_READERS},
     "face_occluder": FACE_OCCLUDERS,
     "face_parser": FACE_PARSERS,
     "face_recognizer": FACE_RECOGNISERS,

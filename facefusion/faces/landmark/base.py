@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from facefusion.core.values import Affine, Box, Landmarks5, Landmarks478, Picture, Pixels
+import numpy as np
+import numpy.typing as npt
+
+from facefusion.core.values import Affine, Box, Landmarks5, Landmarks68, Landmarks478, Picture, Pixels
 from facefusion.faces.landmark.points import EYE_CORNER_LEFT, EYE_CORNER_RIGHT, FACE_POINTS
 from facefusion.vision.geometry import SquareRegion, angle_between, square_around
 
@@ -29,6 +33,26 @@ class FaceLandmarker(Protocol):
 
     def read(self, picture: Picture, region: SquareRegion) -> MeshReading:
         """Read the mesh of the face that fills about two thirds of ``region``, its eyes level there."""
+
+
+class Outline(NamedTuple):
+    """The 68 points of one face."""
+
+    points: Landmarks68
+    """In pixels of the crop that was looked at."""
+    confidence: float
+    """0..1."""
+
+
+class OutlineReader(Protocol):
+    """Reads the 68 points of faces. Thread-safe."""
+
+    def read(self, crops: Sequence[npt.NDArray[np.uint8]]) -> list[Outline]:
+        """Read the points of several faces.
+
+        Args:
+            crops: one or more, as :func:`facefusion.faces.landmark.upright.upright_crop` gives them.
+        """
 
 
 def region_of_detection(box: Box, points: Landmarks5) -> SquareRegion:

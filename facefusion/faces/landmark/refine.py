@@ -1,0 +1,79 @@
+"""Reading the 68 points of chosen faces with a landmarker made for them.
+
+The dense mesh finds and follows faces; where the user chose another landmarker, it is this one's points that the faces
+which are worked on are laid out by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from facefusion.core.values import Face, Landmarks68, Picture
+from facefusion.faces.landmark.base import OutlineReader
+from facefusion.faces.landmark.estimate import OutlineEstimator
+from facefusion.faces.landmark.points import five_of_sixty_eight
+from facefusion.faces.landmark.upright import quarter_turn, upright_crop
+from facefusion.faces.smoothing import PointSmoother
+from facefusion.vision.geometry import invert, transform_points
+
+
+class OutlineRefiner:
+    """Gives faces 68 points of their own. Thread-safe.
+
+    A face of which the landmarker is not sure keeps the points of its mesh; one without a mesh gets an estimate.
+
+    Args:
+        reader: the landmarker.
+        estimator: tells how a face is turned.
+        minimum_confidence: 0..1, how sure the landmarker must be, and a little more.
+    """
+
+    def __init__(self, reader: OutlineReader, estimator: OutlineEstimator, minimum_confidence: float) -> None:
+        self._reader = reader
+        self._estimator = estimator
+        self._minimum_confidence = minimum_confidence
+
+    def refine(self, picture: Picture, faces: Sequence[Face]) -> list[Face]:
+        """The same faces in order, with 68 points where they could be read."""
+        if not faces:
+            return []
+        estimates = self._estimator.estimate([face.landmarks5 for face in faces])
+        crops = [
+            upright_crop(picture, face.box, quarter_turn(points)) for face, points in zip(faces, estimates, strict=True)
+        ]
+        refined = []
+        readings = self._reader.read([crop.pixels for crop in crops])
+        for face, estimate, crop, reading in zip(faces, estimates, crops, readings, strict=True):
+            points: Landmarks68 | None = None if face.mesh is not None else estimate
+            if reading.confidence > self._minimum_confidence:
+                points = transform_points(invert(crop.frame_to_crop), reading.points.astype(np.float64)).astype(
+                    np.float32
+                )
+            refined.append(replace(face, landmarks68=points))
+        return refined
+
+
+class OutlineSmoother:
+    """Steadies the 68 points of followed faces as their meshes are. Frames must come in order; one thread."""
+
+    def __init__(self) -> None:
+        self._tracks: dict[int, PointSmoother] = {}
+
+    def smooth(self, faces: Sequence[Face], time: float) -> list[Face]:
+        """The same faces, steadied; ``time`` is the frame's, in seconds."""
+        seen: dict[int, PointSmoother] = {}
+        steadied = []
+        for face in faces:
+            points = face.landmarks68
+            if points is not None and face.track is not None:
+                smoother = PointSmoother() if face.fresh else self._tracks.get(face.track, PointSmoother())
+                left, right = five_of_sixty_eight(points)[:2]
+                points = smoother.smooth(points, time, float(np.hypot(*(right - left))))
+                seen[face.track] = smoother
+                face = replace(face, landmarks68=points)  # noqa: PLW2901 - the same face, steadied
+            steadied.append(face)
+        self._tracks = seen
+        return steadied
