@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import av
+import cv2
+import numpy as np
+import onnx
 import pytest
 
 from facefusion.app.engine import Engine
@@ -55,3 +60,48 @@ def run(engine: Engine, model_path: Callable[[str], Path], sink: RecordingSink) 
         return engine.execute(settings(engine, **(base | values)), sink, stop or StopToken())
 
     return run_step
+
+
+@pytest.fixture
+def models(tmp_path: Path, model_path: Callable[[str], Path]) -> Path:
+    """A folder with the embedded models, for more to be put in."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for path in model_path("yunet").parent.iterdir():
+        if path.is_file():
+            (folder / path.name).symlink_to(path)
+    return folder
+
+
+def put(folder: Path, name: str, graph: onnx.ModelProto) -> None:
+    """A graph and its checksum beside it, as FaceFusion keeps them."""
+    content = graph.SerializeToString()
+    (folder / f"{name}.onnx").write_bytes(content)
+    (folder / f"{name}.hash").write_text(f"{zlib.crc32(content):08x}", encoding="ascii")
+
+
+class Still:
+    """An image with one face, and what comes out of it."""
+
+    def __init__(self, run: Run, folder: Path, models: Path) -> None:
+        with av.open(str(TARGET)) as container:
+            frame = next(container.decode(video=0)).to_ndarray(format="bgr24")
+        self.before = cv2.resize(frame, (480, 270), interpolation=cv2.INTER_AREA).astype(np.uint8)
+        self.path, self._out = folder / "frame.png", folder / "out.png"
+        cv2.imwrite(str(self.path), self.before)
+        self._run, self._models = run, models
+
+    def report(self, **values: object) -> RunReport:
+        base = {"target_path": self.path, "trim_frame_end": None, "models_path": self._models}
+        return self._run(self._out, **(base | values))
+
+    def after(self, **values: object) -> np.ndarray:
+        self.report(**values)
+        pixels = cv2.imread(str(self._out))
+        assert pixels is not None
+        return pixels
+
+
+@pytest.fixture
+def still(run: Run, tmp_path: Path, models: Path) -> Still:
+    return Still(run, tmp_path, models)

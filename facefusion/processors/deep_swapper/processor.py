@@ -61,11 +61,10 @@ class DeepSwapper:
         crops = [picture.warp(one.frame_to_crop, size, as_float=deep) for one in aligned]
         drawn = self._network.draw(crops)
         new = [match_colours(face.pixels, crop) for face, crop in zip(drawn, crops, strict=True)]
-        own = [face.mask for face in drawn]
         before = self._masker.before_each(crops)
         after = self._masker.after_each(new, [one.face for one in aligned], [one.frame_to_crop for one in aligned])
-        for one, pixels, *masks in zip(aligned, new, own, before, after, strict=True):
-            picture.paste(pixels, np.minimum.reduce(masks), one.frame_to_crop)
+        for one, face, pixels, *masks in zip(aligned, drawn, new, before, after, strict=True):
+            picture.paste(pixels, np.minimum.reduce([face.mask, *masks]), one.frame_to_crop)
 
 
 def _models(settings: DeepSwapperSettings) -> Mapping[str, str]:

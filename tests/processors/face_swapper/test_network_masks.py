@@ -10,9 +10,10 @@ from facefusion.faces.mask.masker import FaceMasker
 from facefusion.faces.mask.xseg import XSeg
 from facefusion.faces.settings import FaceMaskerSettings
 from facefusion.vision.picture import BgrPicture
-from tests.processors.face_swapper.toy_shop import ToyShop, face, swap
+from tests.processors.face_swapper.toy_shop import ToyShop, swap
 from tests.toys import masks as toys
 from tests.toys.pooled import Toys
+from tests.toys.scenes import face
 
 FACES = (face(70, 120, 70), face(160, 120, 70), face(250, 120, 70))
 FRAME = np.zeros((240, 320, 3), np.uint8)

@@ -13,7 +13,8 @@ from facefusion.processors.face_swapper.processor import FaceSwapper
 from facefusion.vision.picture import BgrPicture
 from tests.processors.face_swapper import heads
 from tests.processors.face_swapper.test_networks import PIXELS
-from tests.processors.face_swapper.toy_shop import ToyShop, face, source, swap
+from tests.processors.face_swapper.toy_shop import ToyShop, source, swap
+from tests.toys.scenes import face
 
 TARGETS = (face(70, 80, 60), face(230, 90, 60), face(150, 190, 60))
 
@@ -57,7 +58,8 @@ def test_the_mesh_of_each_face_shows_its_person():
         family = MeshFamily(0.5)
         family.prepare(sources)
         swapper, picture = FaceSwapper(family), BgrPicture(pixels.copy())
-        return swapper.process(picture, faces, swapper.observe(heads.frame(pixels), faces)).pixels
+        swapper.process(picture, faces, swapper.observe(heads.frame(pixels), faces))
+        return picture.pixels
 
     alone = [swapped([photo], faces) for photo in photos]
     assert (alone[0] != alone[1]).any(axis=2)[:, 160:].any()

@@ -12,7 +12,7 @@ import onnx
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.values import Face, Picture, Size, Tensor
 from facefusion.faces.mask.masker import PLAIN, FaceMasker
-from facefusion.processors.base import Source, Target, Workshop
+from facefusion.processors.base import Processor, Source, Target, Workshop
 from facefusion.processors.face_swapper.processor import KIND, FaceSwapper
 from facefusion.processors.face_swapper.settings import FaceSwapperSettings
 from facefusion.vision.picture import BgrPicture
@@ -121,7 +121,7 @@ class ToyShop:
         return KIND.build(workshop)  # type: ignore[return-value]
 
 
-def swap(swapper: FaceSwapper, picture: Picture, faces: Sequence[Face]) -> None:
+def swap(swapper: Processor, picture: Picture, faces: Sequence[Face]) -> None:
     """Let a swapper work on a picture as the pipeline does."""
     swapper.process(picture, faces, (None,) * len(faces))
 
