@@ -13,6 +13,10 @@ from facefusion.faces.mask.families import FACE_OCCLUDERS, FACE_PARSERS
 from facefusion.faces.recognise.families import FACE_RECOGNISERS
 from facefusion.processors.face_enhancer.processor import FAMILIES as FACE_ENHANCERS
 from facefusion.processors.face_swapper.processor import FAMILIES as FACE_SWAPPERS
+from tests.contract.test_facefusion import FACTS
+
+BESIDE = {"frame_enhancer", "identity_converter"}
+"""Kinds whose only family is named nowhere."""
 
 FAMILIES = {
     "content_analyser": CONTENT_MODELS,
@@ -29,6 +33,16 @@ FAMILIES = {
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
-def test_models_and_families_fit_each_other(kind):
-    cards = [card for card in Catalogue.load().cards(kind) if card.graph is not None or not card.companions]
-    assert {card.family for card in cards} - FAMILIES[kind].keys() == set()
+def test_every_model_has_a_family_that_runs_it_and_every_family_a_model(kind):
+    catalogue = Catalogue.load()
+    assert {card.family for card in catalogue.cards(kind)} == set(FAMILIES[kind])
+
+
+def test_every_kind_of_model_that_is_chosen_by_name_has_families():
+    catalogue = Catalogue.load()
+    assert {card.kind for card in catalogue.cards()} - FAMILIES.keys() <= BESIDE
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FAMILIES if f"{kind}_model" in FACTS])
+def test_every_face_model_of_facefusion_can_be_run(kind):
+    assert set(FACTS[f"{kind}_model"]["choices"]) <= set(Catalogue.load().names(kind))
