@@ -23,7 +23,7 @@ def crop(side=128, seed=1):
     """Soft colours, so that shrinking and growing them is told apart from reading the wrong ones."""
     noise = np.random.default_rng(seed).uniform(0, 255, (side, side, 3)).astype(np.float32)
     soft = cv2.GaussianBlur(noise, (0, 0), side / 16)
-    return np.rint(cv2.normalize(soft, None, 0, 255, cv2.NORM_MINMAX)).astype(np.uint8)
+    return np.rint((soft - soft.min()) * (255 / np.ptp(soft))).astype(np.uint8)
 
 
 def by_hand(pixels, channel=0, side=256):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from facefusion.core.errors import FaceFusionError, OutputError
+from facefusion.core.errors import OutputError
 from facefusion.core.stop import StopToken
 from facefusion.jobs.model import Job
 from facefusion.jobs.work import StepResult, StepTask
@@ -66,5 +66,5 @@ class FakeListener:
     def job_ended(self, job: Job) -> None:
         self.lines.append(f"{job.id} is {job.status.value}")
 
-    def failed(self, error: FaceFusionError) -> None:
+    def failed(self, error: Exception) -> None:
         self.lines.append(f"failed: {error}")

@@ -604,7 +604,12 @@ def test_a_headless_run_is_done_once_whatever_is_made_of_its_job_meanwhile(call)
 
 def test_a_headless_run_whose_job_goes_away_names_what_it_made(call):
     application = FakeApplication()
-    application.before_report = lambda events, stop: [file.unlink() for file in Path(".jobs/queued").glob("*.json")]
+
+    def forget(events, stop):
+        for file in Path(".jobs/queued").glob("*.json"):
+            file.unlink()
+
+    application.before_report = forget
     code, out, err = call("headless-run", *REQUEST, "--log-level", "warn", application=application)
     assert (code, out) == (0, "result.mp4\n")
     assert re.fullmatch(
