@@ -14,6 +14,7 @@ from facefusion.faces.landmark.points import aligned_points
 from facefusion.faces.mask.base import SWAP_MASKS
 from facefusion.faces.mask.masker import PLAIN, FaceMasker
 from facefusion.faces.settings import FaceMaskerSettings
+from facefusion.processors.face_swapper.families import crops
 from facefusion.vision.colour import Coding, Matrix
 from facefusion.vision.geometry import fit_template, invert
 from facefusion.vision.picture import BgrPicture, Layout, YuvPicture
@@ -123,11 +124,16 @@ def test_faces_that_lie_apart_go_in_one_run_where_the_graph_takes_a_batch(tmp_pa
     assert (pictures[0].pixels != PIXELS).any(axis=2).sum() > 5000
 
 
-def test_many_sub_images_go_in_bounded_runs(tmp_path):
-    with ToyShop(tmp_path, "hyperswap", size=32, batch="n") as shop:
-        swap(shop.swapper(boost="128x128"), BgrPicture(PIXELS.copy()), APART[:2])
-        swap(shop.swapper(boost="256x256"), BgrPicture(PIXELS.copy()), APART[:1])
-        assert [len(run["target"]) for run in shop.given("toy")] == [16, 16, 16, 16, 16, 16]
+@pytest.mark.parametrize(("pixels", "runs"), [(16 * 32 * 32, [16, 16]), (20 * 32 * 32, [20, 12]), (1, [1] * 32)])
+def test_many_sub_images_go_in_runs_of_bounded_size(tmp_path, monkeypatch, pixels, runs):
+    monkeypatch.setattr(crops, "PIXELS_AT_ONCE", pixels)
+    picture, whole = BgrPicture(PIXELS.copy()), BgrPicture(PIXELS.copy())
+    with ToyShop(tmp_path, "hyperswap", size=32, gain=(-1, 1, -1), batch="n") as shop:
+        swap(shop.swapper(boost="128x128"), picture, APART[:2])
+        assert [len(run["target"]) for run in shop.given("toy")] == runs
+        monkeypatch.undo()
+        swap(shop.swapper(boost="128x128"), whole, APART[:2])
+    np.testing.assert_array_equal(picture.pixels, whole.pixels)
 
 
 def test_faces_that_touch_are_swapped_one_after_another(tmp_path):

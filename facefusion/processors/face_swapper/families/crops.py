@@ -21,8 +21,8 @@ from facefusion.vision.geometry import FACE_TEMPLATES
 
 CHANNELS = 3
 LEVELS = np.float32(255)
-MOST_AT_ONCE = 16
-"""Sub-images in one run of a graph that takes any number: memory grows with it, and speed does not any more."""
+PIXELS_AT_ONCE = 16 * 256 * 256
+"""Of the sub-images in one run of a graph that takes any number: memory grows with them, and speed no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +108,7 @@ class CropNetwork:
             )
         self._name = card.name
         self._times = self.side // size
+        self._at_once = max(1, PIXELS_AT_ONCE // size**2)
         self._takes = Coding.of(card)
         self._gives = gives or self._takes
         image = (1, CHANNELS, size, size)
@@ -127,7 +128,7 @@ class CropNetwork:
         count = self._times**2
         parts = np.concatenate([split(crop, self._times) for crop in crops])
         target, source = self._takes.encode(parts), np.repeat(sources, count, axis=0)
-        steps = [slice(first, first + MOST_AT_ONCE) for first in range(0, len(target), MOST_AT_ONCE)]
+        steps = [slice(first, first + self._at_once) for first in range(0, len(target), self._at_once)]
         results = [self._swapped(target[step], source[step]) for step in steps]
         new = self._gives.decode(np.concatenate(results))
         return [join(new[first : first + count], self._times) for first in range(0, len(new), count)]
