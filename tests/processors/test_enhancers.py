@@ -26,7 +26,7 @@ def network(scale: int = 2) -> SuperResolution:
 
 def face_enhancer(networks: SuperResolution, blend: float, **chosen: object) -> FaceEnhancer:
     masker = FaceMasker(FaceMaskerSettings(**chosen), SEAM_MASKS)  # type: ignore[arg-type]
-    return FaceEnhancer(EnlargedFaces(networks, masker.before, blend))
+    return FaceEnhancer(EnlargedFaces(networks, masker.before_each, blend))
 
 
 @pytest.mark.parametrize("blend", [0.0, 0.5, 1.0])

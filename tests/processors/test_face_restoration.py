@@ -32,9 +32,8 @@ def card(side=SIDE, template="ffhq_512"):
     return ModelCard("toy", "face_enhancer", "restoration", "", "", 2026, "", "toy.onnx", numbers=numbers)
 
 
-def seam(crop):
-    height, width = crop.shape[:2]
-    return box_mask(Size(width, height), 0.3, Padding())
+def seam(crops):
+    return [box_mask(Size(*crop.shape[1::-1]), 0.3, Padding()) for crop in crops]
 
 
 def similarity(scale, angle, x, y):
@@ -60,7 +59,7 @@ def waves(width=360, height=300):
 def mask_in_frame(frame_to_crop, shape):
     """The mask in the frame by plain warping, as paste-back is defined."""
     height, width = shape[:2]
-    mask = seam(np.zeros((SIDE, SIDE, 3), np.uint8))
+    (mask,) = seam([np.zeros((SIDE, SIDE, 3), np.uint8)])
     return cv2.warpAffine(mask, frame_to_crop, (width, height), flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP)
 
 
@@ -126,25 +125,33 @@ def test_a_half_precision_graph_gets_what_it_declares(toys):
     assert np.abs(picture.pixels.astype(int) - pixels).max() <= 2
 
 
-@pytest.mark.parametrize(("batch", "runs"), [(1, [1, 1, 1]), ("n", [3])])
+ROW = [similarity(1.0, 0.1, x, 140) for x in (120, 340, 560, 780, 1000, 430)]
+"""Five places apart from each other, and one that overlaps two of them."""
+
+
+@pytest.mark.parametrize(("batch", "runs"), [(1, [1] * 6), ("n", [5, 1])])
 def test_faces_share_a_run_where_the_graph_takes_a_batch_and_look_the_same(toys, batch, runs):
+    """Of two faces that overlap, the second is cut out of what the first became, whoever shares its run."""
     graph = toys.run(restorer(SIDE, gain=(-1, -1, -1), batch=batch))
-    faces = [face_at(similarity(1.0, 0.1, x, 140)) for x in (110, 150, 190)]
-    pixels = waves()
-    picture = BgrPicture(pixels.copy())
-    Restoration(card(), graph, 0.5, seam, 1.0).enhance(picture, faces)
+    pixels = waves(1120, 280)
+    picture, alone = BgrPicture(pixels.copy()), BgrPicture(pixels.copy())
+    family = Restoration(card(), graph, 0.5, seam, 1.0)
+    family.enhance(picture, [face_at(place) for place in ROW])
     assert [run["input"][0] for run in graph.runs] == runs
+    for place in ROW:
+        family.enhance(alone, [face_at(place)])
+    np.testing.assert_array_equal(picture.pixels, alone.pixels)
     wanted = pixels.astype(float)
-    for face_to_crop in (similarity(1.0, 0.1, x, 140) for x in (110, 150, 190)):
-        share = mask_in_frame(face_to_crop, pixels.shape)[..., None]
-        wanted = wanted * (1 - share) + (255.0 - pixels) * share
+    for place in ROW:
+        share = mask_in_frame(place, pixels.shape)[..., None]
+        wanted = wanted * (1 - share) + (255.0 - wanted) * share
     assert np.abs(picture.pixels - wanted).max() <= 5
 
 
 def test_many_faces_go_in_runs_of_limited_size(toys):
     graph = toys.run(restorer(512, batch="n"))
-    faces = [face_at(similarity(1.0, 0.0, x, 140)) for x in range(100, 200, 20)]
-    Restoration(card(512), graph, 0.5, seam, 1.0).enhance(BgrPicture(waves()), faces)
+    faces = [face_at(similarity(4.0, 0.1, x, 140)) for x in range(120, 1120, 220)]
+    Restoration(card(512), graph, 0.5, seam, 1.0).enhance(BgrPicture(waves(1120, 280)), faces)
     assert [run["input"][0] for run in graph.runs] == [4, 1]
 
 

@@ -21,12 +21,12 @@ PERCENT = 100
 def _restoration(card: ModelCard, workshop: Workshop) -> Restoration:
     settings: FaceEnhancerSettings = workshop.settings
     weight, blend = settings.face_enhancer_weight, settings.face_enhancer_blend / PERCENT
-    return Restoration(card, workshop.runner(card), weight, workshop.masker.before, blend)
+    return Restoration(card, workshop.runner(card), weight, workshop.masker.before_each, blend)
 
 
 def _enlarged(card: ModelCard, workshop: Workshop) -> EnlargedFaces:
     network = SuperResolution(card, workshop.runner(card))
-    return EnlargedFaces(network, workshop.masker.before, workshop.settings.face_enhancer_blend / PERCENT)
+    return EnlargedFaces(network, workshop.masker.before_each, workshop.settings.face_enhancer_blend / PERCENT)
 
 
 FAMILIES: Mapping[str, Callable[[ModelCard, Workshop], EnhancerFamily]] = {

@@ -7,8 +7,8 @@ from typing import Protocol, TypeAlias
 
 from facefusion.core.values import Face, Mask, Picture, Pixels
 
-Seam: TypeAlias = Callable[[Pixels], Mask]
-"""From the crop of a face as it is to the share of each of its pixels that may change."""
+Seam: TypeAlias = Callable[[Sequence[Pixels]], Sequence[Mask]]
+"""From the crops of faces as they are to the share of each of their pixels that may change."""
 
 
 class EnhancerFamily(Protocol):

@@ -14,10 +14,10 @@ from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import FittedGraph, SignedGraph
 from facefusion.core.values import Face, Picture, Pixels, Size, Tensor
-from facefusion.faces.landmark.points import aligned_points
+from facefusion.faces.aligned import AlignedFace, align, apart
 from facefusion.memory.buffers import ThreadBuffers
 from facefusion.processors.face_enhancer.families.base import Seam
-from facefusion.vision.geometry import FACE_TEMPLATES, fit_template
+from facefusion.vision.geometry import FACE_TEMPLATES
 
 INPUT = "input"
 WEIGHT = "weight"
@@ -58,18 +58,16 @@ class Restoration:
 
     def enhance(self, picture: Picture, faces: Sequence[Face]) -> None:
         """See :class:`~facefusion.processors.face_enhancer.families.base.EnhancerFamily`."""
-        for start in range(0, len(faces), self._at_once):
-            self._enhance_together(picture, faces[start : start + self._at_once])
+        for group in apart([align(face, self._template, self._side) for face in faces]):
+            for start in range(0, len(group), self._at_once):
+                self._enhance_together(picture, group[start : start + self._at_once])
 
-    def _enhance_together(self, picture: Picture, faces: Sequence[Face]) -> None:
-        """Cut all faces out before the first one is changed, so that it does not matter whether they share a run."""
-        deep = picture.bit_depth > 8
-        maps = [fit_template(aligned_points(face), self._template, self._side) for face in faces]
-        size = Size(self._side, self._side)
-        crops = [picture.warp(frame_to_crop, size, as_float=deep) for frame_to_crop in maps]
+    def _enhance_together(self, picture: Picture, faces: Sequence[AlignedFace]) -> None:
+        deep, size = picture.bit_depth > 8, Size(self._side, self._side)
+        crops = [picture.warp(face.frame_to_crop, size, as_float=deep) for face in faces]
         (restored,) = self._graph.run_rows(INPUT, self._tensor(crops), self._others)
-        for frame_to_crop, crop, planes in zip(maps, crops, restored, strict=True):
-            picture.paste(self._pixels(planes, deep=deep), self._seam(crop) * self._blend, frame_to_crop)
+        for face, planes, mask in zip(faces, restored, self._seam(crops), strict=True):
+            picture.paste(self._pixels(planes, deep=deep), mask * self._blend, face.frame_to_crop)
 
     def _tensor(self, crops: Sequence[Pixels]) -> Tensor:
         tensor = self._buffers.take((len(crops), 3, self._side, self._side), np.float32)

@@ -54,7 +54,7 @@ class EnlargedFaces:
         if not deep:
             enhanced = np.rint(enhanced).astype(np.uint8)
         larger = side * self._network.scale
-        mask = cv2.resize(self._seam(crop), (larger, larger), interpolation=cv2.INTER_LINEAR)
+        mask = cv2.resize(self._seam([crop])[0], (larger, larger), interpolation=cv2.INTER_LINEAR)
         picture.paste(enhanced, mask * self._blend, square.to_crop(larger))
 
 
