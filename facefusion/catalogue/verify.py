@@ -1,8 +1,8 @@
 """Is a model file whole, and the one that the catalogue means?
 
-A file that was fetched lies beside a record of what it was made from and of its SHA-256. A file that a user brought has
-no record; it counts when its SHA-256 is that of the catalogue, or when a ``.hash`` file lies beside it with its CRC-32,
-as FaceFusion's own downloads have it.
+A file that was fetched lies beside a record of what it was made from and of its SHA-256. One that somebody brought has
+none; it counts when its SHA-256 is that of the catalogue. One that FaceFusion publishes counts when its CRC-32 is that
+in the ``.hash`` file beside it, where FaceFusion's own downloads have it.
 """
 
 from __future__ import annotations
@@ -119,15 +119,21 @@ def _hashes(part: Part) -> set[str]:
 
 
 def _fault_of_brought(path: Path, graph: GraphFile) -> str:
-    checksum = checksum_path(path)
-    if checksum.is_file():
-        expected = checksum.read_text(encoding="ascii", errors="replace").strip().lower()
-        status = path.stat()
-        found = _crc32_once(path, status.st_size, status.st_mtime_ns)
-        return "" if found == expected else f"its CRC-32 is not the one in {checksum.name}"
+    if graph.publication is not None:
+        return _fault_of_published(path)
     if graph.format == VERBATIM and graph.parts:
         return "" if sha256_of(path) == graph.parts[0].sha256 else "its SHA-256 is not the catalogue's"
-    return f"neither {record_path(path).name} nor {checksum.name} lies beside it"
+    return f"{record_path(path).name} does not lie beside it"
+
+
+def _fault_of_published(path: Path) -> str:
+    checksum = checksum_path(path)
+    if not checksum.is_file():
+        return f"neither {record_path(path).name} nor {checksum.name} lies beside it"
+    expected = checksum.read_text(encoding="ascii", errors="replace").strip().lower()
+    status = path.stat()
+    found = _crc32_once(path, status.st_size, status.st_mtime_ns)
+    return "" if found == expected else f"its CRC-32 is not the one in {checksum.name}"
 
 
 @functools.lru_cache(maxsize=1 << 10)

@@ -177,6 +177,11 @@ def test_every_embedded_model_has_a_pinned_wheel_and_another_address():
             assert part.downloads, card.name
 
 
+def test_no_embedded_file_takes_the_place_of_one_of_facefusions():
+    names = {card.graph.name for card in Catalogue.load().embedded() if card.graph is not None}
+    assert names & {"open_nsfw.onnx", "real_esrgan_x4.onnx", "yunet_2023_mar.onnx"} == set()
+
+
 def test_every_kind_of_embedded_models_prefers_one_last_that_pip_can_bring():
     catalogue = Catalogue.load()
 

@@ -10,7 +10,7 @@ import zlib
 import pytest
 
 from facefusion.catalogue import verify
-from tests.catalogue.toys import GRAPH, graph_file, sha256
+from tests.catalogue.toys import GRAPH, graph_file, published_file, sha256
 
 
 @pytest.fixture
@@ -78,10 +78,12 @@ def test_a_brought_file_counts_by_the_crc_beside_it(tmp_path, ending):
     path = tmp_path / "toy.onnx"
     path.write_bytes(b"another training of the toy")
     (tmp_path / "toy.hash").write_text(f"{zlib.crc32(b'another training of the toy'):08x}{ending}")
-    assert verify.fault(path, graph_file()) == ""
+    assert verify.fault(path, published_file()) == ""
+    # Of a file that FaceFusion does not publish the checksum says nothing: it is that of another one.
+    assert verify.fault(path, graph_file()) == "its SHA-256 is not the catalogue's"
 
     path.write_bytes(b"Another training of the toy")
-    assert verify.fault(path, graph_file()) == "its CRC-32 is not the one in toy.hash"
+    assert verify.fault(path, published_file()) == "its CRC-32 is not the one in toy.hash"
 
 
 def test_a_brought_file_of_a_converted_model_needs_a_word_for_it(tmp_path):
@@ -89,10 +91,10 @@ def test_a_brought_file_of_a_converted_model_needs_a_word_for_it(tmp_path):
     path.write_bytes(b"whatever")
     graph = dataclasses.replace(graph_file(), format="tflite")
 
-    assert verify.fault(path, graph) == "neither toy.onnx.json nor toy.hash lies beside it"
+    assert verify.fault(path, graph) == "toy.onnx.json does not lie beside it"
 
     (tmp_path / "toy.onnx.json").write_text('{"sha256": 5}')
-    assert verify.fault(path, graph) == "neither toy.onnx.json nor toy.hash lies beside it"
+    assert verify.fault(path, graph) == "toy.onnx.json does not lie beside it"
 
 
 @pytest.mark.parametrize("sources", [[], "toy", None, 5])
@@ -102,7 +104,7 @@ def test_a_record_that_others_wrote_counts_as_none(fetched, sources):
     table = json.loads(record.read_text())
     record.write_text(json.dumps(table | {"sources": sources}))
 
-    assert verify.fault(path, graph) == "neither toy.onnx.json nor toy.hash lies beside it"
+    assert verify.fault(path, graph) == "toy.onnx.json does not lie beside it"
 
 
 def test_a_digest_is_that_of_the_file_as_it_is_now(tmp_path):
