@@ -6,12 +6,14 @@ import pytest
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
+from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Size
 from facefusion.faces.mask.base import OWN_FACE_MASKS
 from facefusion.faces.mask.masker import FaceMasker
 from facefusion.faces.settings import FaceMaskerSettings
 from facefusion.observability.events import Notice
 from facefusion.processors.base import Target, Workshop
+from facefusion.processors.deep_swapper.network import DeepFace
 from facefusion.processors.deep_swapper.processor import KIND
 from facefusion.processors.deep_swapper.settings import DeepSwapperSettings
 from facefusion.vision.colour_match import match_colours
@@ -173,6 +175,30 @@ def test_a_graph_of_another_kind_is_refused(toys):
     assert str(refused.value) == (
         "custom/toy: the graph does not say the size of an input in_face:0. "
         "It is no DFM file as DeepFaceLab exports it: choose another model."
+    )
+
+
+class Shrinking:
+    """A graph that gives a face of half the size."""
+
+    def __init__(self):
+        face, mask = (GraphValue((1, SIDE, SIDE, depth), np.dtype(np.float32)) for depth in (3, 1))
+        self.signature = GraphSignature({"in_face:0": face}, {"first": mask, "face": face, "second": mask})
+
+    def run(self, inputs):
+        given = inputs["in_face:0"]
+        return {"first": given[..., :1], "face": given[:, ::2, ::2], "second": given[..., :1]}
+
+    def last_initializer(self):
+        raise AssertionError("not asked for")
+
+
+def test_a_face_of_another_size_is_refused():
+    with pytest.raises(ModelError) as refused:
+        DeepFace(card(), Shrinking(), 1.0).draw([crop_of(PIXELS)])
+    assert str(refused.value) == (
+        "custom/toy: the graph gave (1, 96, 96, 1), (1, 48, 48, 3) and (1, 96, 96, 1) for (1, 96, 96, 3). "
+        "A DFM file gives a mask, a face and a mask of the size that it takes: export or fetch it again."
     )
 
 

@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facefusion.processors.face_swapper.families.crops import Coding, join, split
+from facefusion.catalogue.card import ModelCard
+from facefusion.core.errors import ModelError
+from facefusion.core.graph import GraphSignature, GraphValue
+from facefusion.processors.face_swapper.families.crops import Coding, CropNetwork, join, split
 
 HALVES = Coding((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 IMAGENET = Coding((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
@@ -58,3 +61,31 @@ def test_a_crop_that_is_only_read_stays_as_it_is():
     before = parts.copy()
     HALVES.encode(parts)
     np.testing.assert_array_equal(parts, before)
+
+
+class Shrinking:
+    """A graph that promises nothing of its output, and gives half the size."""
+
+    def __init__(self):
+        open_value = GraphValue((None, 3, None, None), np.dtype(np.float32))
+        source = GraphValue((None, 512), np.dtype(np.float32))
+        self.signature = GraphSignature({"target": open_value, "source": source}, {"output": open_value})
+
+    def run(self, inputs):
+        return {"output": inputs["target"][..., ::2, ::2]}
+
+    def last_initializer(self):
+        raise AssertionError("not asked for")
+
+
+def test_a_result_of_another_size_is_refused():
+    card = ModelCard(
+        "toy", "face_swapper", "toy", "", "", 2026, "", "toy.onnx", numbers={"input_size": 8, "template": "arcface_128"}
+    )
+    network = CropNetwork(card, Shrinking(), (512,))
+    with pytest.raises(ModelError) as refused:
+        network.run([crop_of(8, 1, np.uint8)], np.zeros((1, 512), np.float32))
+    assert str(refused.value) == (
+        "toy: the graph gave (1, 3, 4, 4) for a face of (1, 3, 8, 8). "
+        "Its file is another model than the catalogue says: delete it and fetch it with force-download."
+    )

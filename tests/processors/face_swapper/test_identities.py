@@ -8,7 +8,8 @@ import pytest
 from facefusion.core.errors import FaceFusionError
 from facefusion.core.values import Size, Tensor
 from facefusion.faces.recognise.base import IdentityReading
-from facefusion.processors.face_swapper.families.identity import PictureSource, mean_identity
+from facefusion.processors.face_swapper.families.identity import mean_identity
+from facefusion.processors.face_swapper.processor import FAMILIES
 from facefusion.vision.geometry import fit_template
 from facefusion.vision.picture import BgrPicture
 from tests.processors.face_swapper.toy_shop import (
@@ -114,7 +115,9 @@ def test_dissimilar_photos_do_not_shrink_the_identity_that_is_fed_at_length_one(
     assert mean.unit[:2] == pytest.approx([np.sqrt(0.5)] * 2)
 
 
-def test_no_source_is_an_error_not_a_swap():
-    with pytest.raises(FaceFusionError) as refused:
-        PictureSource("ffhq_512", 256).of(BgrPicture(PIXELS.copy()), TARGETS)
+@pytest.mark.parametrize("family", ["hyperswap", "uniface"])
+def test_no_source_is_an_error_not_a_swap(tmp_path, family):
+    with ToyShop(tmp_path, family) as shop, pytest.raises(FaceFusionError) as refused:
+        unprepared = FAMILIES[family](shop.workshop())
+        unprepared.swap(BgrPicture(PIXELS.copy()), TARGETS, (None, None))
     assert str(refused.value) == "the face swapper has no source face yet. Call prepare() first."

@@ -104,11 +104,15 @@ class ToyShop:
         """What the graph of a model was given, run by run."""
         return self._graphs[model].inputs if model in self._graphs else []
 
-    def swapper(
+    def swapper(self, *sources: Source, **options: Any) -> FaceSwapper:
+        """The swapper, with its sources prepared; see :meth:`workshop`."""
+        return KIND.build(self.workshop(*sources, **options))  # type: ignore[return-value]
+
+    def workshop(
         self, *sources: Source, weight: float = 0.5, boost: str | None = None, masker: FaceMasker = PLAIN
-    ) -> FaceSwapper:
-        """The swapper, with its sources prepared and nothing heard yet of it."""
-        workshop = Workshop(
+    ) -> Workshop:
+        """What the swapper is built from."""
+        return Workshop(
             settings=FaceSwapperSettings(face_swapper_pixel_boost=boost, face_swapper_weight=weight),
             cards={"face_swapper": self.card},
             runner=self.graph,
@@ -118,7 +122,6 @@ class ToyShop:
             events=RecordingSink(),
             masker=masker,
         )
-        return KIND.build(workshop)  # type: ignore[return-value]
 
 
 def swap(swapper: Processor, picture: Picture, faces: Sequence[Face]) -> None:
