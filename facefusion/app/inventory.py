@@ -24,6 +24,8 @@ class Presence(Enum):
     """Its file is here, and is not used."""
     MISSING = "missing"
     """It is fetched when it is first used."""
+    OWN = "your own"
+    """Its file is here, and used as it is."""
     CODE = "code"
     """It has no file."""
 
@@ -41,7 +43,7 @@ class Stock:
 
 
 def take_stock(snapshot: Snapshot, events: EventSink, stop: StopToken) -> list[Stock]:
-    """Look for every model of the catalogue, kind by kind, and verify what is there.
+    """Look for every model of the catalogue, kind by kind, and verify what is there; of collections for what is there.
 
     Files that this program fetched are read only where they changed; those that FaceFusion left are read whole.
 
@@ -56,6 +58,7 @@ def take_stock(snapshot: Snapshot, events: EventSink, stop: StopToken) -> list[S
     store = open_store(snapshot, events, stop)
     kinds = store.catalogue.kinds
     cards = sorted(store.catalogue.cards(), key=lambda card: kinds.index(card.kind))
+    cards += _collected(store)
     events.emit(StageStarted("Looking for models", len(cards), "model"))
     stock = []
     for card in cards:
@@ -72,9 +75,20 @@ def _stock(store: ModelStore, card: ModelCard) -> Stock:
         return Stock(card, Presence.MISSING if missing else Presence.CODE, None, None)
     path = store.find(card)
     if path is not None:
-        return Stock(card, Presence.VERIFIED, path, path.stat().st_size)
+        presence = Presence.OWN if card.graph.own else Presence.VERIFIED
+        return Stock(card, presence, path, path.stat().st_size)
     presence = Presence.DISTRUSTED if any(_there(store, card)) else Presence.MISSING
     return Stock(card, presence, None, card.graph.bytes or None)
+
+
+def _collected(store: ModelStore) -> list[ModelCard]:
+    """The models of collections that have a file here, by name."""
+    found = {}
+    for collection in store.catalogue.collections:
+        for folder in store.folders:
+            for path in (folder / collection.name).glob(f"*{collection.suffix}"):
+                found[collection.name, path.stem] = collection.card(path.stem)
+    return [found[key] for key in sorted(found)]
 
 
 def _there(store: ModelStore, card: ModelCard) -> Iterator[bool]:

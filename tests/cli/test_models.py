@@ -74,6 +74,25 @@ def test_models_of_several_are_here_when_all_of_them_are(call, tmp_path):
     assert rows(out)["many", "face_occluder"] == "code those of its companions"
 
 
+def test_of_collections_the_files_that_are_here_are_listed(call, tmp_path):
+    bring(tmp_path / ".assets" / "models" / "jen", "somebody_224.dfm")
+    bring(tmp_path / ".assets" / "models" / "custom", "friend.dfm", "00000000")
+    bring(tmp_path / "models" / "custom", "friend.dfm")
+    listed = call()[1].splitlines()[-2:]
+    assert [line.split() for line in listed] == [
+        [
+            "custom/friend",
+            "deep_swapper",
+            "your",
+            "own",
+            "7",
+            "bytes",
+            *Catalogue.load().card("custom/x").licence.split(),
+        ],
+        ["jen/somebody_224", "deep_swapper", "verified", "7", "bytes", "unknown"],
+    ]
+
+
 def test_machines_get_all_that_is_known(call, tmp_path):
     bring(tmp_path / "models", "inswapper_128.onnx")
     code, out, _ = call("--models-format", "json")
