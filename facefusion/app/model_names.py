@@ -5,7 +5,7 @@ from __future__ import annotations
 from facefusion.app.paths import model_folders
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.names import AUTO
-from facefusion.catalogue.store import ModelStore
+from facefusion.catalogue.store import Choice, ModelStore
 from facefusion.config.schema import OptionSpec
 from facefusion.config.settings import PathsSettings, ProcessorsSettings
 from facefusion.config.state import Snapshot
@@ -27,24 +27,22 @@ def with_model_names(snapshot: Snapshot, events: EventSink) -> Snapshot:
 
     Args:
         snapshot: the settings of a step.
-        events: told where a model is not the best one, since that is not on this machine.
+        events: told once where better models than those taken are not on this machine.
     """
     open_choices = [spec for spec in _model_options(snapshot) if snapshot.value(spec) == AUTO]
     if not open_choices:
         return snapshot
-    catalogue = Catalogue.load()
-    store = ModelStore(catalogue, model_folders(snapshot.get(PathsSettings).models_path), events)
-    names = {}
+    store = ModelStore(Catalogue.load(), model_folders(snapshot.get(PathsSettings).models_path), events)
+    choices: dict[str, Choice] = {}
     for spec in open_choices:
         kind = spec.name.removesuffix(SUFFIX)
         try:
-            choice = store.resolve(kind, AUTO)
+            choices[spec.name] = store.resolve(kind, AUTO)
         except ModelError:  # said when the step runs, if it needs the model at all
             continue
-        names[spec.name] = choice.card.name
-        if choice.card is not catalogue.preferred(kind)[0]:
-            events.emit(Notice(choice.sentence))
-    return snapshot.with_values(names)
+    if any(choice.missed is not None for choice in choices.values()):
+        events.emit(Notice(store.account(choices.values())))
+    return snapshot.with_values({name: choice.card.name for name, choice in choices.items()})
 
 
 def model_choices_of(snapshot: Snapshot) -> dict[str, str]:

@@ -90,11 +90,10 @@ class Models:
     def __init__(self, store: ModelStore, choices: Mapping[str, str], events: EventSink) -> None:
         self.cards: dict[str, ModelCard] = {}
         """For each kind of model, the one chosen."""
-        for kind, name in choices.items():
-            choice = store.resolve(kind, name)
-            self.cards[kind] = choice.card
-            if choice.sentence:
-                events.emit(Notice(choice.sentence))
+        made = {kind: store.resolve(kind, name) for kind, name in choices.items()}
+        self.cards |= {kind: choice.card for kind, choice in made.items()}
+        if account := store.account(made.values()):
+            events.emit(Notice(account))
         self._catalogue = store.catalogue
         self.companions = {card.name: card for card in self._catalogue.companions(self.cards.values())}
         """The models that those chosen run beside their own, by name."""

@@ -26,8 +26,10 @@ class Choice:
     """The model that a choice came down to."""
 
     card: ModelCard
-    sentence: str
-    """What the user should know about it; empty where they named it themselves."""
+    is_named: bool = True
+    """Whether the user named it."""
+    missed: ModelCard | None = None
+    """What would have been taken before it, were it on this machine."""
 
 
 class ModelStore:
@@ -113,12 +115,32 @@ class ModelStore:
             ModelError: no such model, or one of another kind; or nothing is known of the kind.
         """
         if choice != AUTO:
-            return Choice(self.catalogue.card(choice, kind), "")
+            return Choice(self.catalogue.card(choice, kind))
         preferred = self.catalogue.preferred(kind)
         ready = (card for card in preferred if self._is_ready(card))
         brought = (card for card in preferred if card.embedded)
         chosen = next(chain(ready, brought, preferred))
-        return Choice(chosen, self._sentence(kind, chosen, preferred[0]))
+        return Choice(chosen, is_named=False, missed=None if chosen is preferred[0] else preferred[0])
+
+    def account(self, choices: Iterable[Choice]) -> str:
+        """What the user should know of models that they left open: which were taken, and how to get better ones.
+
+        Empty where they named them all.
+        """
+        open_ones = [choice for choice in choices if not choice.is_named]
+        if not open_ones:
+            return ""
+        taken = f"Models taken: {', '.join(choice.card.name for choice in open_ones)}."
+        missed = [choice.missed for choice in open_ones if choice.missed is not None]
+        if not missed:
+            return taken
+        names = [card.name for card in missed]
+        files = _brought(missed[0]) if len(missed) == 1 else "their files"
+        one = names[0] if len(names) == 1 else "NAME"
+        return (
+            f"{taken} Preferred, but not on this machine: {', '.join(names)}; force-download {one} fetches "
+            f"{'it' if len(names) == 1 else 'one'}, or put {files} into {self.folders[0]}."
+        )
 
     def _is_ready(self, card: ModelCard) -> bool:
         """Whether the model runs with nothing fetched but what pip brings for it to run besides.
@@ -127,16 +149,6 @@ class ModelStore:
         """
         beside = (one for one in self.catalogue.companions([card]) if not one.embedded)
         return all(one.graph is None or self.find(one) is not None for one in (card, *beside))
-
-    def _sentence(self, kind: str, chosen: ModelCard, best: ModelCard) -> str:
-        words = kind.replace("_", " ")
-        if chosen is best:
-            return f"Model for the {words}: {chosen.name}."
-        option = f"--{kind.replace('_', '-')}-model"
-        return (
-            f"Model for the {words}: {chosen.name}. {best.name} is not on this machine; `{option} {best.name}` fetches "
-            f"it, or put {_brought(best)} into {self.folders[0]}."
-        )
 
     def _is_trusted(self, path: Path, graph: GraphFile) -> bool:
         fault = verify.fault(path, graph)

@@ -35,7 +35,7 @@ def test_without_any_file_the_embedded_models_are_meant_and_what_is_better_is_to
         "face_mesh",
     )
     best = Catalogue.load().preferred("face_swapper")[0].name
-    assert (best != "mesh") == any("Model for the face swapper: mesh." in notice for notice in recorder.notices)
+    assert (best != "mesh") == any("Preferred, but not on this machine: " in notice for notice in recorder.notices)
 
 
 @pytest.mark.usefixtures("bare_machine")

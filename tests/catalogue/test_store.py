@@ -9,7 +9,7 @@ import pytest
 
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.fetch import Fetcher
-from facefusion.catalogue.store import ModelStore
+from facefusion.catalogue.store import Choice, ModelStore
 from facefusion.core.errors import ModelError
 from tests.catalogue.toys import GRAPH, Ears, Pip, card, graph_file, published_file
 
@@ -88,16 +88,20 @@ def test_auto_takes_the_best_at_hand_and_says_how_to_get_the_better_one(store, t
     choice = store.resolve("face_swapper", "auto")
 
     assert choice.card is CODE
-    assert choice.sentence == (
-        "Model for the face swapper: code. better is not on this machine; `--face-swapper-model better` fetches it, or "
-        f"put better.onnx into {tmp_path / 'models'}."
+    assert store.account([choice]) == (
+        "Models taken: code. Preferred, but not on this machine: better; force-download better fetches it, or put "
+        f"better.onnx into {tmp_path / 'models'}."
+    )
+    assert store.account([choice, Choice(PLAIN), choice]) == (
+        "Models taken: code, code. Preferred, but not on this machine: better, better; force-download NAME fetches one, "
+        f"or put their files into {tmp_path / 'models'}."
     )
 
     bring(tmp_path / "other", "better.onnx")
     choice = store.resolve("face_swapper", "auto")
 
     assert choice.card is BETTER
-    assert choice.sentence == "Model for the face swapper: better."
+    assert store.account([choice]) == "Models taken: better."
 
 
 def test_auto_takes_what_pip_can_bring_where_nothing_is_at_hand(store, pip):
@@ -107,8 +111,7 @@ def test_auto_takes_what_pip_can_bring_where_nothing_is_at_hand(store, pip):
 
 def test_auto_takes_the_best_of_all_where_pip_brings_none_of_its_kind(tmp_path, ears):
     catalogue = Catalogue([BETTER], {"face_swapper": ("better",)})
-    choice = ModelStore(catalogue, [tmp_path], ears).resolve("face_swapper", "auto")
-    assert (choice.card, choice.sentence) == (BETTER, "Model for the face swapper: better.")
+    assert ModelStore(catalogue, [tmp_path], ears).resolve("face_swapper", "auto") == Choice(BETTER, is_named=False)
 
 
 def test_a_model_is_at_hand_with_all_that_it_runs_besides(tmp_path, ears):
@@ -132,13 +135,15 @@ def test_auto_takes_what_runs_beside_an_embedded_model_before_that_was_fetched(t
 def test_of_a_published_model_both_files_are_to_be_brought(tmp_path, ears):
     best = card("best", published_file("best.onnx"), embedded=False)
     store = ModelStore(Catalogue([best, CODE], {"face_swapper": ("best", "code")}), [tmp_path], ears)
-    assert store.resolve("face_swapper", "auto").sentence.endswith(f"or put best.onnx and best.hash into {tmp_path}.")
+    said = store.account([store.resolve("face_swapper", "auto")])
+    assert said.endswith(f"or put best.onnx and best.hash into {tmp_path}.")
 
 
 def test_a_name_is_obeyed_without_a_word(store):
     choice = store.resolve("face_swapper", "better")
 
-    assert (choice.card, choice.sentence) == (BETTER, "")
+    assert choice == Choice(BETTER)
+    assert store.account([choice]) == ""
 
 
 def test_a_name_of_another_kind_is_an_error(store):
