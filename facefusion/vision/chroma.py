@@ -30,8 +30,8 @@ REACH = 2
 must be; 12 to 27 % more with averaging, and up to 28 % more with a reach of one."""
 
 FINER = 1.5
-"""Pixels of a crop per sample of the plane from which on the crop tells apart the pixels that share a sample. A coarser one
-is read from the plane and laid over it directly, which is cheaper."""
+"""Pixels of a crop per sample of the plane from which on the crop tells apart the pixels that share a sample. A coarser
+one is read from the plane and laid over it directly, which is cheaper."""
 
 Lay: TypeAlias = Callable[[Samples, Affine, Region], Samples]
 """Lays a crop out over a region of a plane, given the map from the crop to the plane."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from facefusion.faces.landmark.points import five_of_sixty_eight
 from facefusion.observability.events import Notice
 from facefusion.processors.base import Target, Workshop
 from facefusion.processors.face_debugger.processor import (
@@ -12,7 +15,7 @@ from facefusion.processors.face_debugger.processor import (
     DETECTED_COLOUR,
     KIND,
     MASK_COLOUR,
-    MESH_COLOUR,
+    OUTLINE_COLOUR,
     FaceDebugger,
 )
 from facefusion.processors.face_debugger.settings import FaceDebuggerSettings
@@ -34,8 +37,8 @@ def colours(pixels: np.ndarray) -> set[tuple[int, ...]]:
     [
         ("bounding-box", BOX_COLOUR),
         ("face-landmark-5", DETECTED_COLOUR),
-        ("face-landmark-5/68", MESH_COLOUR),
-        ("face-landmark-68", MESH_COLOUR),
+        ("face-landmark-5/68", OUTLINE_COLOUR),
+        ("face-landmark-68", OUTLINE_COLOUR),
         ("face-mask", MASK_COLOUR),
     ],
 )
@@ -67,3 +70,14 @@ def test_what_cannot_be_drawn_is_said() -> None:
     assert len(notices) == 1
     assert "face-landmark-68/5 is not drawn" in notices[0].message
     assert notices[0].warning
+
+
+def test_points_of_a_landmarker_are_drawn_where_there_are_some() -> None:
+    points = np.stack(np.divmod(np.arange(68), 8), axis=1).astype(np.float32) * 9 + 20
+    face = replace(oval_face(80, 60, 30), landmarks68=points)
+    picture = BgrPicture(np.zeros((120, 160, 3), np.uint8))
+    FaceDebugger(("face-landmark-68", "face-landmark-5/68")).process(picture, (face,), None)
+    seen = picture.to_bgr()
+    for x, y in np.rint(np.concatenate((points, five_of_sixty_eight(points)))).astype(int):
+        assert tuple(seen[y, x].tolist()) == OUTLINE_COLOUR
+    assert not seen[:, 110:].any()

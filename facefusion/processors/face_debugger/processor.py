@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.core.values import Face, Frame, Mask, Picture, Size
-from facefusion.faces.landmark.points import FACE_OVAL, five_points, sixty_eight_points
+from facefusion.faces.landmark.points import FACE_OVAL, five_of_sixty_eight, outline_points
 from facefusion.observability.events import Notice
 from facefusion.processors.base import ProcessorKind, Workshop
 from facefusion.processors.face_debugger.settings import FaceDebuggerSettings
@@ -24,8 +24,8 @@ Points: TypeAlias = npt.NDArray[np.float32]
 BOX_COLOUR: Colour = (255, 255, 255)
 DETECTED_COLOUR: Colour = (0, 0, 255)
 """Of points that the detector gave."""
-MESH_COLOUR: Colour = (0, 255, 0)
-"""Of points that the dense mesh gave."""
+OUTLINE_COLOUR: Colour = (0, 255, 0)
+"""Of the 68 points, and of the five made of them."""
 MASK_COLOUR: Colour = (255, 255, 0)
 SUBPIXEL_BITS = 4
 MARGIN = 4
@@ -65,10 +65,11 @@ class FaceDebugger:
             sheet.outline(face.mesh[FACE_OVAL, :2], MASK_COLOUR)
         if "face-landmark-5" in self._items:
             sheet.dots(face.landmarks5, DETECTED_COLOUR)
-        if face.mesh is not None and "face-landmark-5/68" in self._items:
-            sheet.dots(five_points(face.mesh), MESH_COLOUR)
-        if face.mesh is not None and "face-landmark-68" in self._items:
-            sheet.dots(sixty_eight_points(face.mesh), MESH_COLOUR)
+        points = outline_points(face)
+        if points is not None and "face-landmark-5/68" in self._items:
+            sheet.dots(five_of_sixty_eight(points), OUTLINE_COLOUR)
+        if points is not None and "face-landmark-68" in self._items:
+            sheet.dots(points, OUTLINE_COLOUR)
         sheet.paste()
 
     def afresh(self) -> FaceDebugger:
@@ -83,6 +84,8 @@ class _Sheet:
         points = np.concatenate((face.box.reshape(2, 2), face.landmarks5))
         if face.mesh is not None:
             points = np.concatenate((points, face.mesh[:, :2]))
+        if face.landmarks68 is not None:
+            points = np.concatenate((points, face.landmarks68))
         self._thickness = max(1, round(float(np.ptp(points[:, 0])) / 100))
         margin = MARGIN + 2 * self._thickness
         low = np.floor(points.min(axis=0)).astype(int) - margin
