@@ -93,8 +93,8 @@ def test_auto_takes_the_best_at_hand_and_says_how_to_get_the_better_one(store, t
         f"better.onnx into {tmp_path / 'models'}."
     )
     assert store.account([choice, Choice(PLAIN), choice]) == (
-        "Models taken: code, code. Preferred, but not on this machine: better, better; force-download NAME fetches one, "
-        f"or put their files into {tmp_path / 'models'}."
+        "Models taken: code, code. Preferred, but not on this machine: better, better; force-download NAME fetches "
+        f"one, or put their files into {tmp_path / 'models'}."
     )
 
     bring(tmp_path / "other", "better.onnx")
