@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from facefusion.catalogue.card import ModelCard
+from facefusion.core.errors import ModelError
 from facefusion.core.values import Affine, Face, Region
 from facefusion.faces.landmark.points import aligned_points
-from facefusion.vision.geometry import fit_template, invert, scale_of
+from facefusion.vision.geometry import FACE_TEMPLATES, fit_template, invert, scale_of
 from facefusion.vision.warp import image_of
 
 CHROMA_STEP = 2
@@ -23,6 +25,20 @@ class AlignedFace:
     frame_to_crop: Affine
     region: Region
     """Of the frame: all that the crop is made of and that a paste of it may reach. It may go beyond the frame."""
+
+
+def template_of(card: ModelCard) -> str:
+    """The template that a model's faces are laid onto, as its entry says.
+
+    Raises:
+        ModelError: it names none, or one that is not known.
+    """
+    name = card.numbers.get("template")
+    if isinstance(name, str) and name in FACE_TEMPLATES:
+        return name
+    raise ModelError(
+        f"Model {card.name}: template is {name!r} in the catalogue", f"It must be one of {', '.join(FACE_TEMPLATES)}."
+    )
 
 
 def align(face: Face, template: str, side: int) -> AlignedFace:

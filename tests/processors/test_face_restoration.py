@@ -203,6 +203,21 @@ def test_a_graph_of_another_family_is_refused(toys, graph, fault):
     assert refused.value.fault == fault
 
 
+def test_a_result_of_another_size_is_refused(toys):
+    family = Restoration(card(), toys.run(restorer(SIDE, shrunk=True)), 0.5, seam, 1.0)
+    with pytest.raises(ModelError) as refused:
+        family.enhance(BgrPicture(waves()), (face_at(PLACES[0]),))
+    assert refused.value.fault == "toy: the graph gave (1, 3, 64, 64) for faces of (1, 3, 128, 128)"
+
+
+def test_what_are_no_numbers_is_no_face(toys):
+    graph = toys.run(restorer(SIDE, offset=(0, float("nan"), 0)))
+    picture = BgrPicture(waves())
+    with pytest.raises(FloatingPointError, match="toy gave values that are no numbers"):
+        Restoration(card(), graph, 0.5, seam, 1.0).enhance(picture, (face_at(PLACES[0]),))
+    np.testing.assert_array_equal(picture.pixels, waves())
+
+
 @pytest.mark.parametrize("template", ["ffhq_1024", None, 3])
 def test_an_entry_without_a_template_is_refused(toys, template):
     with pytest.raises(ModelError, match=f"Model toy: template is {template!r} in the catalogue"):

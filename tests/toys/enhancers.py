@@ -19,6 +19,7 @@ def restorer(
     batch: int | str = 1,
     dtype: int = TensorProto.FLOAT,
     weight: tuple[int, Sequence[int]] | None = None,
+    shrunk: bool = False,
 ) -> onnx.ModelProto:
     """``output = input * gain + offset``, per channel, red first; times ``weight`` where it has one.
 
@@ -29,6 +30,7 @@ def restorer(
         batch: faces in one run; a name where any number.
         dtype: of input and output.
         weight: type and shape of that input.
+        shrunk: the result has half the side, of which the graph says nothing.
     """
     shape = [batch, 3, side, side]
     inputs = [helper.make_tensor_value_info("input", dtype, shape)]
@@ -47,7 +49,10 @@ def restorer(
         nodes.append(helper.make_node("Cast", ["weight"], ["weights"], to=dtype))
         nodes.append(helper.make_node("ReduceMean", ["weights"], ["factor"], keepdims=0))
         nodes.append(helper.make_node("Mul", [last, "factor"], ["result"]))
-    outputs = [helper.make_tensor_value_info("result", dtype, shape)]
+    if shrunk:
+        nodes.append(helper.make_node("AveragePool", ["result"], ["small"], kernel_shape=[2, 2], strides=[2, 2]))
+    given = ("small", [batch, 3, "high", "wide"]) if shrunk else ("result", shape)
+    outputs = [helper.make_tensor_value_info(given[0], dtype, given[1])]
     return helper.make_model(
         helper.make_graph(nodes, "restorer", inputs, outputs, constants), ir_version=8, opset_imports=OPSETS
     )

@@ -14,10 +14,9 @@ from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import FittedGraph, SignedGraph
 from facefusion.core.values import Face, Picture, Pixels, Size, Tensor
-from facefusion.faces.aligned import AlignedFace, align, apart
+from facefusion.faces.aligned import AlignedFace, align, apart, template_of
 from facefusion.memory.buffers import ThreadBuffers
 from facefusion.processors.face_enhancer.families.base import Seam
-from facefusion.vision.geometry import FACE_TEMPLATES
 
 INPUT = "input"
 WEIGHT = "weight"
@@ -44,7 +43,7 @@ class Restoration:
     def __init__(self, card: ModelCard, graph: SignedGraph, weight: float, seam: Seam, blend: float) -> None:
         self._name = card.name
         self._side = int(card.number("input_size"))
-        self._template = _template(card)
+        self._template = template_of(card)
         shape = (1, 3, self._side, self._side)
         weighted = graph.signature.inputs.get(WEIGHT)
         # One number, which some graphs declare as a scalar and some as a row of one.
@@ -65,7 +64,7 @@ class Restoration:
     def _enhance_together(self, picture: Picture, faces: Sequence[AlignedFace]) -> None:
         deep, size = picture.bit_depth > 8, Size(self._side, self._side)
         crops = [picture.warp(face.frame_to_crop, size, as_float=deep) for face in faces]
-        (restored,) = self._graph.run_rows(INPUT, self._tensor(crops), self._others)
+        restored = self._restored(self._tensor(crops))
         for face, planes, mask in zip(faces, restored, self._seam(crops), strict=True):
             picture.paste(self._pixels(planes, deep=deep), mask * self._blend, face.frame_to_crop)
 
@@ -76,23 +75,26 @@ class Restoration:
         tensor -= 1
         return tensor
 
-    def _pixels(self, planes: Tensor, *, deep: bool) -> Pixels:
-        """From RGB planes of -1..1 to BGR; whole levels unless ``deep``."""
-        if planes.shape != (3, self._side, self._side):
-            found = " x ".join(str(length) for length in planes.shape)
+    def _restored(self, tensor: Tensor) -> Tensor:
+        """What the network makes of faces.
+
+        Raises:
+            ModelError: another shape than it should.
+            FloatingPointError: values that are no numbers, as half precision may give where it overflows.
+        """
+        (restored,) = self._graph.run_rows(INPUT, tensor, self._others)
+        if restored.shape != tensor.shape:
             raise ModelError(
-                f"{self._name}: the graph gave {found} numbers for a face of 3 x {self._side} x {self._side}",
+                f"{self._name}: the graph gave {restored.shape} for faces of {tensor.shape}",
                 "Its file is another model than the catalogue says: delete it and fetch it with force-download.",
             )
+        if not np.isfinite(restored).all():
+            raise FloatingPointError(f"{self._name} gave values that are no numbers")
+        return restored
+
+    @staticmethod
+    def _pixels(planes: Tensor, *, deep: bool) -> Pixels:
+        """From RGB planes of -1..1 to BGR; whole levels unless ``deep``."""
         levels = (planes.clip(-1, 1) + 1) * np.float32(255 / 2)
         pixels = np.ascontiguousarray(levels[::-1].transpose(1, 2, 0))
         return pixels if deep else cast("Pixels", np.rint(pixels).astype(np.uint8))
-
-
-def _template(card: ModelCard) -> str:
-    name = card.numbers.get("template")
-    if not isinstance(name, str) or name not in FACE_TEMPLATES:
-        raise ModelError(
-            f"Model {card.name}: template is {name!r} in the catalogue", f"Known are {', '.join(FACE_TEMPLATES)}."
-        )
-    return name

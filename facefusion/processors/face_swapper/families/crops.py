@@ -17,7 +17,7 @@ from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import FittedGraph, Shape, SignedGraph
 from facefusion.core.values import Pixels, Tensor
-from facefusion.vision.geometry import FACE_TEMPLATES
+from facefusion.faces.aligned import template_of
 
 CHANNELS = 3
 LEVELS = np.float32(255)
@@ -99,7 +99,7 @@ class CropNetwork:
         boost: int | None = None,
     ) -> None:
         size = int(card.number("input_size"))
-        self.template = _template(card)
+        self.template = template_of(card)
         self.side = boost or size
         if self.side % size:
             raise ModelError(
@@ -143,15 +143,6 @@ class CropNetwork:
         if not np.isfinite(result).all():
             raise FloatingPointError(f"{self._name} gave values that are no numbers")
         return result
-
-
-def _template(card: ModelCard) -> str:
-    name = card.numbers.get("template")
-    if isinstance(name, str) and name in FACE_TEMPLATES:
-        return name
-    raise ModelError(
-        f"Model {card.name}: template is {name!r} in the catalogue", f"It must be one of {', '.join(FACE_TEMPLATES)}."
-    )
 
 
 def _three(card: ModelCard, name: str, default: tuple[float, ...]) -> tuple[float, ...]:
