@@ -204,7 +204,7 @@ def test_a_graph_of_another_family_is_refused(toys, graph, fault):
 
 
 def test_a_result_of_another_size_is_refused(toys):
-    family = Restoration(card(), toys.run(restorer(SIDE, shrunk=True)), 0.5, seam, 1.0)
+    family = Restoration(card(), toys.run(restorer("any", shrunk=True)), 0.5, seam, 1.0)
     with pytest.raises(ModelError) as refused:
         family.enhance(BgrPicture(waves()), (face_at(PLACES[0]),))
     assert refused.value.fault == "toy: the graph gave (1, 3, 64, 64) for faces of (1, 3, 128, 128)"

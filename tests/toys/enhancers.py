@@ -12,7 +12,7 @@ OPSETS = [helper.make_opsetid("", 17)]
 
 
 def restorer(
-    side: int,
+    side: int | str,
     *,
     gain: Sequence[float] = (1, 1, 1),
     offset: Sequence[float] = (0, 0, 0),
@@ -24,7 +24,7 @@ def restorer(
     """``output = input * gain + offset``, per channel, red first; times ``weight`` where it has one.
 
     Args:
-        side: of the faces.
+        side: of the faces; a name where any.
         gain: see above.
         offset: see above.
         batch: faces in one run; a name where any number.
