@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facefusion.faces.landmark.points import eye_distance
-from facefusion.faces.smoothing import GAP, MeshSmoother
+from facefusion.faces.smoothing import GAP, HEAD_LAG, MeshSmoother
 from tests.faces.stage import CANONICAL
 
 
@@ -99,3 +99,33 @@ def test_quick_lips_do_not_drag_behind_a_still_head():
         steady = smoother.smooth(mesh, index / 25)
     assert float(np.abs(mesh[lips, 1] - steady[lips, 1]).max()) / size < 0.1
     assert np.allclose(steady[:300], mesh_at()[:300], atol=0.01)
+
+
+@given(
+    st.lists(st.tuples(st.floats(-0.5, 0.5), st.floats(-0.5, 0.5), st.floats(0.005, 0.4)), min_size=1, max_size=12),
+    st.floats(20, 400),
+)
+def test_no_motion_leaves_it_behind(moves, side):
+    """Whatever the head does within the filter's reach: in leaps, to and fro, at any rate of frames."""
+    smoother, x, y, time = MeshSmoother(), 500.0, 400.0, 0.0
+    smoother.smooth(mesh_at(x, y, side), time)
+    for right, down, step in moves:
+        size = eye_distance(mesh_at(side=side))
+        x, y, time = x + right * size, y + down * size, time + step
+        mesh = mesh_at(x, y, side)
+        behind = (smoother.smooth(mesh, time) - mesh)[:, :2]
+        assert np.hypot(*np.median(behind, axis=0)) <= HEAD_LAG * size + 1e-3
+
+
+def test_head_that_starts_at_once_takes_the_mesh_along_and_is_still_again_at_once():
+    smoother, size = MeshSmoother(), eye_distance(mesh_at())
+    places = [0.0] * 10 + [0.3 * step for step in range(1, 6)] + [1.5] * 30
+    lags = []
+    for index, place in enumerate(places):
+        mesh = mesh_at(place * size)
+        steady = smoother.smooth(mesh, index / 25)
+        lags.append(float(np.median(mesh[:, 0] - steady[:, 0])) / size)
+    assert max(lags) <= HEAD_LAG + 1e-4
+    # It never swings beyond where the head is, and comes to rest there.
+    assert min(lags) >= -1e-4
+    assert abs(lags[-1]) < 0.001
