@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import cv2
@@ -23,7 +24,7 @@ from facefusion.faces.landmark.fan import Fan
 from facefusion.faces.landmark.many import ManyOutlines
 from facefusion.faces.landmark.mesh import FaceMesh
 from facefusion.faces.landmark.peppa_wutz import PeppaWutz
-from facefusion.faces.landmark.points import aligned_points, five_of_sixty_eight, sixty_eight_points
+from facefusion.faces.landmark.points import SIXTY_EIGHT, aligned_points, five_of_sixty_eight, sixty_eight_points
 from facefusion.faces.landmark.refine import OutlineRefiner, OutlineSmoother
 from facefusion.vision.geometry import FACE_TEMPLATES, transform_points
 from facefusion.vision.picture import BgrPicture
@@ -322,6 +323,23 @@ def test_trembling_points_are_held_still_and_moving_ones_followed():
         for index, moved in enumerate(rest + np.float32(8 * step) for step in range(25))
     ]
     assert lags[-1] < 8
+
+
+def test_points_glide_to_those_of_the_mesh_and_back_where_confidence_comes_and_goes():
+    mesh = np.random.default_rng(2).uniform(0, 100, (478, 3)).astype(np.float32)
+    mesh[SIXTY_EIGHT[42:48], 0] += 100  # the eye on the right
+    of_mesh = sixty_eight_points(mesh)
+    read = of_mesh + np.float32(2)
+    smoother, last, leaps = OutlineSmoother(), read, []
+    for index in range(40):
+        face = replace(outlined(read if index % 2 == 0 else None), mesh=mesh)
+        points = points_of(smoother.smooth([face], index / 25)[0])
+        leaps.append(np.abs(points - last).max())
+        last = points
+    assert max(leaps[10:]) < 1.0
+    assert np.abs(last - of_mesh - 1).max() < 0.6
+    never = replace(outlined(None, track=2), mesh=mesh)
+    assert smoother.smooth([never], 2.0) == [never]
 
 
 def test_a_face_that_is_fresh_lost_or_without_points_starts_anew():

@@ -14,7 +14,7 @@ import numpy as np
 from facefusion.core.values import Face, Landmarks68, Picture
 from facefusion.faces.landmark.base import OutlineReader
 from facefusion.faces.landmark.estimate import OutlineEstimator
-from facefusion.faces.landmark.points import five_of_sixty_eight
+from facefusion.faces.landmark.points import five_of_sixty_eight, outline_points
 from facefusion.faces.landmark.upright import quarter_turn, upright_crop
 from facefusion.faces.smoothing import PointSmoother
 from facefusion.vision.geometry import invert, transform_points
@@ -57,7 +57,10 @@ class OutlineRefiner:
 
 
 class OutlineSmoother:
-    """Steadies the 68 points of followed faces as their meshes are. Frames must come in order; one thread."""
+    """Steadies the 68 points of followed faces as their meshes are. Frames must come in order; one thread.
+
+    Where the landmarker loses confidence in a face, or regains it, the points glide to those of the mesh and back.
+    """
 
     def __init__(self) -> None:
         self._tracks: dict[int, PointSmoother] = {}
@@ -67,7 +70,7 @@ class OutlineSmoother:
         seen: dict[int, PointSmoother] = {}
         steadied = []
         for face in faces:
-            points = face.landmarks68
+            points = outline_points(face) if face.track in self._tracks else face.landmarks68
             if points is not None and face.track is not None:
                 smoother = PointSmoother() if face.fresh else self._tracks.get(face.track, PointSmoother())
                 left, right = five_of_sixty_eight(points)[:2]
