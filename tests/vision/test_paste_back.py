@@ -144,15 +144,24 @@ def test_a_scene_painted_into_the_crop_lies_in_the_frame_as_if_painted_there(sca
 
 
 @pytest.mark.parametrize("form", ALL_FORMS)
-@pytest.mark.parametrize("offset", [(100, 60), (101, 60), (100, 61), (103, 63)])
-def test_an_unchanged_crop_at_its_own_scale_comes_back_to_rounding(form, offset):
+@pytest.mark.parametrize(
+    ("offset", "frame"),
+    [
+        ((100, 60), Size(300, 240)),
+        ((101, 60), Size(300, 240)),
+        ((103, 63), Size(301, 241)),
+        ((-21, -30), Size(300, 240)),
+        ((200, 151), Size(301, 241)),
+    ],
+)
+def test_an_unchanged_crop_at_its_own_scale_comes_back_to_rounding(form, offset, frame):
     """Colours that differ from sample to sample are the hard case: they must survive being read and written."""
     coding = form.coding
     step = 2 ** (coding.bit_depth - 8)
     random = np.random.default_rng(3)
     planes = []
     for index, (low, high) in enumerate(((110, 150), (108, 148), (108, 148))):
-        size = form.plane_size(index, Size(WIDTH, HEIGHT))
+        size = form.plane_size(index, frame)
         planes.append(random.integers(low * step, high * step, size[::-1]).astype(coding.dtype))
     picture = YuvPicture([plane.copy() for plane in planes], form)
     frame_to_crop = np.array([[1.0, 0.0, -offset[0]], [0.0, 1.0, -offset[1]]])
