@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -16,14 +16,16 @@ import numpy as np
 from facefusion import __version__
 from facefusion.app.models import Models
 from facefusion.config.option import Scope
+from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
+from facefusion.faces.settings import FaceSelectorSettings
 from facefusion.inference.execution import Execution
 from facefusion.media.encoding import Encoding
 
 EDGE = 1 << 20
 """Bytes at either end of a large file that are read to know it again, beside its size and the time of its change."""
 
-ELSEWHERE = frozenset(("source_paths", "target_path", "output_path"))
+ELSEWHERE = frozenset(("source_paths", "face_map", "target_path", "output_path"))
 """Settings that name files: the files' content counts instead."""
 
 
@@ -33,14 +35,13 @@ segment."""
 
 
 def fingerprint(
-    snapshot: Snapshot, target: Path, sources: Iterable[Path], models: Models, execution: Execution, encoding: Encoding
+    snapshot: Snapshot, target: Path, models: Models, execution: Execution, encoding: Encoding
 ) -> Mapping[str, str]:
     """The fingerprint of a step on this machine.
 
     Args:
         snapshot: the settings in force.
         target: what is worked on.
-        sources: photos and sound.
         models: of the step.
         execution: what graphs run on.
         encoding: of the result.
@@ -53,7 +54,7 @@ def fingerprint(
     device = execution.devices[0]
     return {
         "target": _trace(target),
-        **{f"source {number}": _trace(path) for number, path in enumerate(sources, 1)},
+        **dict(_inputs(snapshot)),
         **settings,
         **{f"model {name}": digest for name, digest in models.digests.items()},
         "encoding": repr(encoding),
@@ -66,6 +67,16 @@ def fingerprint(
         "device": device.name,
         "processor": _processor(),
     }
+
+
+def _inputs(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Sources, and who becomes whom."""
+    for number, path in enumerate(snapshot.get(PathsSettings).source_paths, 1):
+        yield f"source {number}", _trace(path)
+    for number, item in enumerate(snapshot.get(FaceSelectorSettings).mapping.items, 1):
+        reference = item.reference
+        yield f"reference {number}", str(reference) if isinstance(reference, int) else _trace(reference)
+        yield f"sources of reference {number}", "; ".join(_trace(path) for path in item.sources)
 
 
 def _trace(path: Path) -> str:

@@ -28,6 +28,7 @@ from facefusion.core.errors import UsageError
 from facefusion.core.own_file import OwnFile
 from facefusion.core.report import RunReport
 from facefusion.core.storage import refusal
+from facefusion.faces.settings import FaceSelectorSettings
 from facefusion.jobs.folder import keeps
 from facefusion.media.output import move_into_place, part_path
 from facefusion.observability.recorder import Recorder
@@ -112,7 +113,7 @@ class ReportFile:
         target, output = paths.target_path, paths.output_path
         if output is not None and target is not None:
             output = named_output(output, target)
-        named = {"target": target, "output": output} | {f"source {path}": path for path in paths.source_paths}
+        named = {"target": target, "output": output} | {f"{role} {path}": path for role, path in self._read()}
         for name, path in named.items():
             if path is not None and _is_same(self._path, path):
                 raise UsageError(f"--report {self._path} is the {name} itself", REMEDY)
@@ -159,11 +160,16 @@ class ReportFile:
                 yield spec.name, _plain(self._snapshot.value(spec))
 
     def _inputs(self) -> Iterator[Json]:
+        for role, path in self._read():
+            yield {"role": role, **_file(path)}
         paths = self._snapshot.get(PathsSettings)
-        for path in paths.source_paths:
-            yield {"role": "source", **_file(path)}
         if paths.target_path is not None:
             yield {"role": "target", **_file(paths.target_path)}
+
+    def _read(self) -> Iterator[tuple[str, Path]]:
+        """What is read beside the target, each file with its part."""
+        yield from (("source", path) for path in self._snapshot.get(PathsSettings).source_paths)
+        yield from self._snapshot.get(FaceSelectorSettings).mapping.files
 
     def _write(self, document: Json) -> None:
         data = json.dumps(document, indent=2).encode() + b"\n"

@@ -12,7 +12,9 @@ from pathlib import Path
 from facefusion.app.faces import build_analyser, build_masker, face_models, mask_models
 from facefusion.app.models import Models, Runners, open_store
 from facefusion.app.resources import Resources
+from facefusion.app.selection import face_selectors
 from facefusion.app.sessions import Sessions
+from facefusion.app.sources import Photos, read_sources, source_photos
 from facefusion.app.subject import Subject, face_finders
 from facefusion.app.video import VideoJob
 from facefusion.config.request import check_output_kind
@@ -28,12 +30,10 @@ from facefusion.core.stop import StopToken
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.bench import Bench
 from facefusion.faces.settings import FaceSelectorSettings
-from facefusion.faces.sources import find_source_faces
 from facefusion.faces.traits import automatic_filters, check_ages
 from facefusion.inference.interruption import Interruption
 from facefusion.media.codecs import check_encoder
 from facefusion.media.container import container_of
-from facefusion.media.image import read_image
 from facefusion.media.output_size import OutputSize
 from facefusion.media.settings import OutputSettings, TrimSettings, WorkflowSettings
 from facefusion.media.sound import check_sound_encoder
@@ -108,7 +108,7 @@ class _Step:
         runners = models.runners(resources.pool, self._stack.enter_context(Interruption(self._stop)))
         bench = Bench(runners, models.companions)
         analyser = build_analyser(self._snapshot, models.cards, bench) if self._needs_faces() else None
-        sources = self._sources(photos, analyser)
+        sources = () if analyser is None else read_sources(photos, analyser, self._events)
         work = self._work(subject, models, runners, analyser, sources, output)
         resources.pool.release_unneeded(models.files(self._kinds_per_frame()))
         self._stop.check()
@@ -184,21 +184,16 @@ class _Step:
         files = (path for path in self._paths.source_paths if kind_of(path) is MediaKind.AUDIO)
         return next((probe_sound(path) for path in files), None)
 
-    def _photos(self) -> tuple[Path, ...]:
-        """Source images, where a processor or a filter of faces wants any; sources may be sound too.
+    def _photos(self) -> Photos:
+        """Photos of sources, where a processor or a filter of faces wants any.
 
         Raises:
-            UsageError: there is none.
+            UsageError: see :func:`~facefusion.app.sources.source_photos`.
         """
         wanting = [chosen.entry.name for chosen in self._chosen if chosen.kind.needs_sources]
         if self._needs_faces():
             wanting += [f"{name} = auto" for name in automatic_filters(self._snapshot.get(FaceSelectorSettings))]
-        if not wanting:
-            return ()
-        photos = tuple(path for path in self._paths.source_paths if kind_of(path) is not MediaKind.AUDIO)
-        if not photos:
-            raise UsageError(f"{wanting[0]} needs a source face", "Name one image or more with --source-paths.")
-        return photos
+        return source_photos(self._snapshot, wanting)
 
     def _model_choices(self) -> dict[str, str]:
         choices = face_models(self._snapshot) if self._needs_faces() else {}
@@ -211,17 +206,6 @@ class _Step:
     def _kinds_per_frame(self) -> tuple[str, ...]:
         """Kinds of models that frames need; what only sources needed may go."""
         return tuple(self._model_choices())
-
-    def _sources(self, photos: Sequence[Path], analyser: FaceAnalyser | None) -> tuple[Source, ...]:
-        if analyser is None or not photos:
-            return ()
-        found = find_source_faces(((str(path), read_image(path)) for path in photos), analyser)
-        for doubtful in (source for source in found if source.face.score < analyser.scores.doubtful):
-            message = (
-                f"The face found in {doubtful.path} is in doubt (score {doubtful.face.score:.2f}): is it a person's?"
-            )
-            self._events.emit(Notice(message, warning=True))
-        return tuple(Source(*one) for one in found)
 
     def _work(
         self,
@@ -250,7 +234,9 @@ class _Step:
     ) -> Callable[[], FaceFinder]:
         if analyser is None:
             return _blind
-        return face_finders(subject, self._snapshot, analyser, self._trim.start or 0, self._events, sources)
+        first = self._trim.start or 0
+        selectors = face_selectors(subject, self._snapshot, analyser, first, self._events, sources)
+        return face_finders(subject, self._snapshot, analyser, selectors)
 
     def _build(
         self, chosen: _Chosen, models: Models, runners: Runners, sources: tuple[Source, ...], subject: Subject

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from facefusion.app.faces import build_tracker
-from facefusion.config.origin import DEFAULT
 from facefusion.config.state import Snapshot
-from facefusion.core.errors import PastEndError
 from facefusion.core.formats import MediaKind
-from facefusion.core.values import Embedding, FaceTraits, Frame, Picture
+from facefusion.core.values import Frame, Picture
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.landmark.refine import OutlineSmoother
-from facefusion.faces.selection import FaceSelector, find_reference, sort_faces
+from facefusion.faces.selection import Selector
 from facefusion.faces.settings import FaceSelectorSettings
-from facefusion.faces.traits import TraitFilter, automatic_filters
 from facefusion.media.frame_reader import frame_reader
 from facefusion.media.image import ImageDetails, read_image_with_details
 from facefusion.media.probe import MediaInfo, probe
-from facefusion.observability.events import EventSink
 from facefusion.pipeline.frames import FaceFinder, Sighting
-from facefusion.processors.base import Source, Target
-
-REFERENCE = "reference"
+from facefusion.processors.base import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,44 +74,20 @@ class Subject:
 
 
 def face_finders(
-    subject: Subject,
-    snapshot: Snapshot,
-    analyser: FaceAnalyser,
-    first_frame: int,
-    events: EventSink,
-    sources: Sequence[Source] = (),
+    subject: Subject, snapshot: Snapshot, analyser: FaceAnalyser, make_selector: Callable[[], Selector]
 ) -> Callable[[], FaceFinder]:
-    """What makes finders of the faces to work on in each frame, as the selector's settings say.
-
-    Each finder follows faces on its own; whom to look for is settled once, here.
+    """What makes finders of the faces to work on in each frame. Each finder follows faces on its own.
 
     Args:
         subject: the target.
         snapshot: the settings in force.
         analyser: finds and recognises.
-        first_frame: index of the first frame that is worked on; the reference is taken there unless the user says.
-        events: told where the reference comes from another frame.
-        sources: the largest face among them says what filters that follow the source let through.
-
-    Raises:
-        FaceNotFoundError: the reference frame that the user chose shows no face.
-        PastEndError: the target does not have the reference frame.
+        make_selector: makes what chooses among the faces of a frame.
     """
-    settings = snapshot.get(FaceSelectorSettings)
-    people = TraitFilter.of(settings, _largest_traits(sources, analyser) if automatic_filters(settings) else None)
-    reference: Embedding | None = None
-    if settings.face_selector_mode == REFERENCE:
-        explicit = snapshot.origin("reference_frame_number") != DEFAULT
-        with subject.frames(max(settings.reference_frame_number, 0) if explicit else first_frame) as frames:
-            try:
-                reference = find_reference(frames, analyser, settings, events, explicit=explicit, people=people)
-            except PastEndError as error:
-                remedy = "Choose another --reference-frame-number; it counts from 0." if explicit else error.remedy
-                raise PastEndError(error.fault, remedy) from error
+    recognise = snapshot.get(FaceSelectorSettings).by_identity
 
     def for_image() -> FaceFinder:
-        selector = FaceSelector(settings, reference, people)
-        recognise = settings.face_selector_mode == REFERENCE
+        selector = make_selector()
 
         def find(frame: Frame) -> Sighting:
             faces = analyser.faces(frame.picture, recognise=recognise, classify=not recognise)
@@ -126,7 +96,7 @@ def face_finders(
         return find
 
     def for_video() -> FaceFinder:
-        selector, tracker = FaceSelector(settings, reference, people), build_tracker(snapshot, analyser)
+        selector, tracker = make_selector(), build_tracker(snapshot, analyser)
         smoother = OutlineSmoother()
 
         def find(frame: Frame) -> Sighting:
@@ -137,12 +107,3 @@ def face_finders(
         return find
 
     return for_video if subject.still is None else for_image
-
-
-def _largest_traits(sources: Sequence[Source], analyser: FaceAnalyser) -> FaceTraits | None:
-    """What the largest source face looks like; none without sources."""
-    if not sources:
-        return None
-    largest = sort_faces([source.face for source in sources], "large-small")[0]
-    picture = next(source.picture for source in sources if source.face is largest)
-    return analyser.classify(picture, largest)

@@ -90,8 +90,7 @@ class VideoJob:
         )
 
     def _fingerprint(self, models: Models, resources: Resources, encoding: Encoding) -> dict[str, str]:
-        sources = self.snapshot.get(PathsSettings).source_paths
-        return dict(fingerprint(self.snapshot, self.info.path, sources, models, resources.execution, encoding))
+        return dict(fingerprint(self.snapshot, self.info.path, models, resources.execution, encoding))
 
     def _folder(self, traces: dict[str, str]) -> WorkFolder:
         return WorkFolder.open(

@@ -13,6 +13,7 @@ from facefusion.config.settings import MiscSettings, PathsSettings
 from facefusion.config.sources import ENVIRONMENT_PREFIX
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import UsageError
+from facefusion.faces.settings import FaceSelectorSettings
 from facefusion.jobs.folder import keeps
 from facefusion.observability.log import set_up_logging
 from facefusion.observability.records import LEVELS
@@ -72,7 +73,8 @@ def check_apart_from_log(outputs: Iterable[Path], snapshot: Snapshot) -> None:
 def _check_log_path(path: Path, snapshot: Snapshot) -> None:
     """Nobody wants lines added to a picture, or to a job."""
     paths, report = snapshot.get(PathsSettings), snapshot.get(MiscSettings).report
-    others = [*paths.source_paths, paths.target_path, paths.output_path, paths.config_path, report]
+    mapped = (path for _, path in snapshot.get(FaceSelectorSettings).mapping.files)
+    others = [*paths.source_paths, *mapped, paths.target_path, paths.output_path, paths.config_path, report]
     if paths.output_path is not None and paths.target_path is not None:
         others.append(named_output(paths.output_path, paths.target_path))
     check_apart_from_log((other for other in others if other is not None), snapshot)

@@ -15,6 +15,8 @@ from facefusion.config.settings import MiscSettings, PathsSettings, ProcessorsSe
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import FaceFusionError, Stopped
 from facefusion.core.report import RunReport
+from facefusion.faces.face_map import FaceMap
+from facefusion.faces.settings import FaceSelectorSettings
 from facefusion.observability.events import EventSink, Fanout
 from facefusion.observability.recorder import Recorder
 from facefusion.observability.summary import aligned, summary_fields, summary_lines
@@ -76,10 +78,11 @@ def held_fault(report: RunReport, snapshot: Snapshot) -> str:
 
 
 def _work(context: Context, snapshot: Snapshot, work: Work, events: EventSink) -> RunReport:
-    output = checked_output(snapshot.get(PathsSettings))
+    mapping = snapshot.get(FaceSelectorSettings).mapping
+    output = checked_output(snapshot.get(PathsSettings), mapping.files)
     check_apart_from_log((output,), context.state.snapshot)
     snapshot = snapshot.with_values({"output_path": output}, snapshot.origin("output_path"))
-    request = _request(snapshot.get(PathsSettings), snapshot.get(ProcessorsSettings))
+    request = _request(snapshot.get(PathsSettings), mapping, snapshot.get(ProcessorsSettings))
     fields = {"event": "requested", **dict(request)}
     context.terminal.line(aligned(request), fields=fields)
     return dataclasses.replace(work(snapshot, events), output=str(output))
@@ -123,11 +126,13 @@ def _report_end(report_file: ReportFile, end: Verdict, context: Context) -> None
         context.terminal.line(str(error), "error")
 
 
-def _request(paths: PathsSettings, processors: ProcessorsSettings) -> list[tuple[str, str]]:
+def _request(paths: PathsSettings, mapping: FaceMap, processors: ProcessorsSettings) -> list[tuple[str, str]]:
     """What is asked for, by its name for people."""
     sources = ", ".join(str(path) for path in paths.source_paths) or "none"
+    cast = [("face map", ", ".join(str(item) for item in mapping.items))] if mapping else []
     return [
-        ("source", sources),
+        *([("source", sources)] if paths.source_paths or not mapping else []),
+        *cast,
         ("target", str(paths.target_path)),
         ("output", str(paths.output_path)),
         ("processors", ", ".join(processors.processors)),

@@ -13,6 +13,8 @@ from facefusion.core.formats import EXTENSIONS, MediaKind, can_hold, kind_of, wr
 from facefusion.core.storage import check_writable
 from facefusion.core.wording import shown
 
+MAP_FLAG = "--face-map"
+
 
 def required_target(paths: PathsSettings) -> Path:
     """The target.
@@ -36,35 +38,40 @@ def required_output(paths: PathsSettings) -> Path:
     return paths.output_path
 
 
-def checked_output(paths: PathsSettings) -> Path:
+def checked_output(paths: PathsSettings, mapped: Iterable[tuple[str, Path]] = ()) -> Path:
     """The file to write, with every file of the request checked.
 
     A folder as output means a file of the target's name in it. Whether the output's extension fits what the target
     holds is known when the target was opened: see :func:`check_output_kind`.
 
+    Args:
+        paths: target, output and sources.
+        mapped: what ``--face-map`` names, each file with its part.
+
     Raises:
         UsageError: target or output is not given, they are the same file, or the extension names no format.
-        InputError: a source or the target is not there or no file.
+        InputError: a file that is to be read is not there or no file.
         OutputError: the output's folder is not there or cannot be written to, or something else than a file is there.
     """
-    target, output = required_target(paths), required_output(paths)
-    for source in paths.source_paths:
-        _check_input("source", source, "--source-paths")
+    target, output, mapped = required_target(paths), required_output(paths), tuple(mapped)
+    sources = tuple(("source", path) for path in paths.source_paths)
+    check_inputs(sources, "--source-paths")
+    check_inputs(mapped, MAP_FLAG)
     _check_input("target", target, "--target-path")
-    return placed_output(target, output, paths.source_paths)
+    return placed_output(target, output, (*sources, *mapped))
 
 
-def placed_output(target: Path, output: Path, sources: Iterable[Path], flag: str = "--output-path") -> Path:
+def placed_output(target: Path, output: Path, others: Iterable[tuple[str, Path]], flag: str = "--output-path") -> Path:
     """The file to write, where a folder may be named; all of it checked but for the files that are read.
 
     Args:
         target: what is to be changed.
         output: the file to write, or the folder to write it in.
-        sources: what must not be overwritten either.
+        others: what must not be overwritten either, each with its name for people.
         flag: how the user gave the output.
 
     Raises:
-        UsageError: the output is the target or a source itself, or its extension names no format.
+        UsageError: the output is the target or another file that is read, or its extension names no format.
         OutputError: its folder is not there or cannot be written to, or something else than a file is there.
     """
     output = named_output(output, target)
@@ -72,7 +79,7 @@ def placed_output(target: Path, output: Path, sources: Iterable[Path], flag: str
         _check_folder(output, flag)
         exists = output.exists()
     check_extension(target, output)
-    for name, path in (("target", target), *(("source", source) for source in sources)):
+    for name, path in (("target", target), *others):
         with looking(InputError, f"{name} {shown(str(path))}", "Check its path."):
             is_same = exists and output.samefile(path)
         if is_same:
@@ -101,6 +108,20 @@ def check_output_kind(target: Path, output: Path, kind: MediaKind) -> None:
             f"output {output}: {_extension(output)} does not name a format for the {kind.value} {target}",
             f"Use one of {', '.join(writable(kind))}.",
         )
+
+
+def check_inputs(files: Iterable[tuple[str, Path]], flag: str) -> None:
+    """Make sure that files can be read.
+
+    Args:
+        files: each with its name for people.
+        flag: how the user gave them.
+
+    Raises:
+        InputError: one is not there, no file, or may not be read.
+    """
+    for name, path in files:
+        _check_input(name, path, flag)
 
 
 def _check_input(name: str, path: Path, flag: str) -> None:

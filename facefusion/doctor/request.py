@@ -11,6 +11,7 @@ from facefusion.core.errors import FaceFusionError
 from facefusion.core.formats import MediaKind
 from facefusion.doctor.examination import Examination
 from facefusion.doctor.finding import Finding, ok
+from facefusion.faces.settings import FaceSelectorSettings
 from facefusion.media.probe import probe
 
 TOPIC = "request"
@@ -23,7 +24,7 @@ def findings(examination: Examination) -> Iterator[Finding]:
         return
     try:
         if paths.output_path is not None:
-            checked_output(paths)
+            checked_output(paths, examination.snapshot.get(FaceSelectorSettings).mapping.files)
         yield ok(TOPIC, describe(paths.target_path))
     except FaceFusionError as error:
         yield Finding.of_error(TOPIC, error)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from facefusion.core.errors import FaceNotFoundError
 from facefusion.core.values import Embedding, Face, Frame
@@ -39,6 +41,13 @@ SORT_KEYS: Mapping[str, Callable[[Face], float]] = {
 def sort_faces(faces: Iterable[Face], order: str) -> tuple[Face, ...]:
     """The faces in one of the eight orders; equal ones stay as they are."""
     return tuple(sorted(faces, key=SORT_KEYS[order]))
+
+
+class Selector(Protocol):
+    """Chooses the faces to work on. Frames in order, one thread."""
+
+    def select(self, faces: Sequence[Face], time: float = 0.0) -> tuple[Face, ...]:
+        """Those of the faces of a frame that are meant; ``time`` is the frame's, in seconds."""
 
 
 class FaceSelector:
@@ -119,6 +128,47 @@ def reference_face(faces: Sequence[Face], settings: FaceSelectorSettings) -> Fac
     return sort_faces(faces, settings.face_selector_order)[position]
 
 
+@dataclass(frozen=True, slots=True)
+class ReferenceFrame:
+    """Where a reference was looked for."""
+
+    first: int | None
+    """Index of the first frame that was looked at; none where there is none."""
+    index: int | None
+    """Index of the last."""
+    faces: tuple[Face, ...]
+    """What the last shows, with identities: enough faces, or fewer where no frame shows enough."""
+
+
+def find_reference_frame(
+    frames: Iterable[Frame],
+    analyser: FaceAnalyser,
+    people: TraitFilter = EVERYBODY,
+    *,
+    least: int = 1,
+    explicit: bool = False,
+) -> ReferenceFrame:
+    """The first frame that shows enough faces of those whom the filters let through.
+
+    Args:
+        frames: the target from the reference frame on. No more are taken than needed.
+        analyser: finds and recognises.
+        people: who counts.
+        least: how many faces are enough.
+        explicit: whether no other frame than the first will do.
+    """
+    seen = ReferenceFrame(None, None, ())
+    for frame in frames:
+        first = frame.index if seen.first is None else seen.first
+        found: tuple[Face, ...] = ()
+        if frame.index == first or len(analyser.detect(frame.picture, thorough=False)) >= least:
+            found = analyser.faces(frame.picture, recognise=True, classify=people != EVERYBODY)
+        seen = ReferenceFrame(first, frame.index, tuple(face for face in found if people.lets_through(face)))
+        if explicit or len(seen.faces) >= least:
+            break
+    return seen
+
+
 def find_reference(
     frames: Iterable[Frame],
     analyser: FaceAnalyser,
@@ -144,30 +194,24 @@ def find_reference(
     Raises:
         FaceNotFoundError: the frame that the user chose shows no face.
     """
-    first: int | None = None
-    for frame in frames:
-        first = frame.index if first is None else first
-        seen: tuple[Face, ...] = ()
-        if frame.index == first or analyser.detect(frame.picture, thorough=False):
-            seen = analyser.faces(frame.picture, recognise=True, classify=people != EVERYBODY)
-        faces = tuple(face for face in seen if people.lets_through(face))
-        if faces:
-            if frame.index != first:
-                events.emit(
-                    Notice(
-                        f"Frame {first} shows no face{_meant(people)}; the reference face is taken from frame "
-                        f"{frame.index}."
-                    )
+    seen = find_reference_frame(frames, analyser, people, explicit=explicit)
+    if seen.faces:
+        if seen.index != seen.first:
+            events.emit(
+                Notice(
+                    f"Frame {seen.first} shows no face{meant(people)}; the reference face is taken from frame "
+                    f"{seen.index}."
                 )
-            return reference_face(faces, settings).embedding
-        if explicit:
-            raise FaceNotFoundError(
-                f"Frame {frame.index} of the target, chosen with --reference-frame-number, shows no face"
-                f"{_meant(people)}",
-                "Choose a frame that does, or work on all faces with --face-selector-mode many.",
             )
+        return reference_face(seen.faces, settings).embedding
+    if explicit and seen.index is not None:
+        raise FaceNotFoundError(
+            f"Frame {seen.index} of the target, chosen with --reference-frame-number, shows no face{meant(people)}",
+            "Choose a frame that does, or work on all faces with --face-selector-mode many.",
+        )
     return None
 
 
-def _meant(people: TraitFilter) -> str:
+def meant(people: TraitFilter) -> str:
+    """Whose faces count, as the end of a sentence; empty where everybody's do."""
     return "" if people == EVERYBODY else " that the filters of gender, age and group let through"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from facefusion.catalogue.names import AUTO, model_names
-from facefusion.config.option import Depends, option, settings_group
+from facefusion.config.option import JOB_STEP_COMMANDS, RUN_COMMANDS, Depends, option, settings_group
+from facefusion.faces.face_map import FORM, FaceMap
 
 ORDERS = (
     "left-right",
@@ -148,6 +149,29 @@ class FaceSelectorSettings:
         former_defaults=("0.6",),
     )
     reference_frame_number: int = option(0, "frame of the target video that shows the reference face")
+    face_map: tuple[str, ...] = option(
+        (),
+        "who becomes whom, where several people are replaced: REFERENCE is a picture of one, or the number of a face "
+        "in the reference frame, and SOURCE a photo of who is put in, or several joined by +; see docs/face-map.md",
+        form=FORM,
+        metavar="REFERENCE=SOURCE",
+        commands=(*RUN_COMMANDS, "batch-run", *JOB_STEP_COMMANDS, "doctor"),
+        own=True,
+    )
+
+    @property
+    def mapping(self) -> FaceMap:
+        """What ``face_map`` says.
+
+        Raises:
+            UsageError: a reference is named twice.
+        """
+        return FaceMap.of(self.face_map)
+
+    @property
+    def by_identity(self) -> bool:
+        """Whether faces are chosen by who they are."""
+        return self.face_selector_mode == "reference" or bool(self.face_map)
 
     @property
     def filters(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The faces that are put in: one from each source photo."""
+"""The faces that are taken from photos: those that are put in, and those of whom they replace."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from facefusion.faces.selection import sort_faces
 
 
 class SourceFace(NamedTuple):
-    """A source photo and the face taken from it."""
+    """A photo and the face taken from it."""
 
     path: str
     picture: Picture
     face: Face
 
 
-def find_source_faces(photos: Iterable[tuple[str, Picture]], analyser: FaceAnalyser) -> tuple[SourceFace, ...]:
+def find_source_faces(
+    photos: Iterable[tuple[str, Picture]], analyser: FaceAnalyser, role: str = "source"
+) -> tuple[SourceFace, ...]:
     """The largest face of each photo, with its identity.
 
     Args:
         photos: each with the path it came from.
         analyser: finds and recognises.
+        role: what the photos are, for messages.
 
     Raises:
         FaceNotFoundError: photos show no face; all of them are named.
@@ -39,7 +42,7 @@ def find_source_faces(photos: Iterable[tuple[str, Picture]], analyser: FaceAnaly
             faceless.append(path)
     if faceless:
         raise FaceNotFoundError(
-            f"No face was found in the source {', '.join(faceless)}",
+            f"No face was found in the {role} {', '.join(faceless)}",
             "Use a photo in which the face is well lit, not covered, and not much smaller than a tenth of its height.",
         )
     return tuple(sources)

@@ -14,7 +14,7 @@ from pathlib import Path
 from facefusion.core.errors import JobError, UsageError
 from facefusion.core.wording import shown
 from facefusion.jobs.model import Job, JobStatus, JobStep, StepStatus
-from facefusion.jobs.outputs import Outputs, identity
+from facefusion.jobs.outputs import Outputs, identity, recasts
 
 PATH_KEYS = ("target_path", "source_paths")
 
@@ -155,7 +155,8 @@ def _rebuilt(job: Job, order: Sequence[int | JobStep]) -> Job:
 
 def _files_read(step: JobStep) -> set[str]:
     values = (step.args.get(key) for key in PATH_KEYS)
-    paths = (path for value in values for path in (value if isinstance(value, list) else [value]))
+    paths = [path for value in values for path in (value if isinstance(value, list) else [value])]
+    paths += [str(path) for item in recasts(step.args) for _, path in item.files]
     return {identity(Path(path)) for path in paths if isinstance(path, str)}
 
 
@@ -170,4 +171,6 @@ def _pointed(step: JobStep, moved: Mapping[str, str]) -> JobStep:
         return moved.get(identity(Path(value)), value) if isinstance(value, str) else value
 
     args = {key: renamed(value) if key in PATH_KEYS else value for key, value in step.args.items()}
+    if recast := recasts(step.args):
+        args["face_map"] = [str(item.renamed(lambda path: Path(str(renamed(str(path)))))) for item in recast]
     return replace(step, args=args)

@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 
 from facefusion.core.formats import MediaKind, can_hold
+from facefusion.faces.face_map import Recast
 from facefusion.jobs.ids import digest
 from facefusion.jobs.model import Job, JobStep, StepStatus
 
@@ -46,7 +47,7 @@ class StepFiles:
     source: int | None = None
     """The step whose own file is the target; none where that is any other file."""
     sources: tuple[Path, ...] = ()
-    """Photos and sound that it takes, as it names them."""
+    """Photos and sound that it takes, as it names them, and pictures of those who are replaced."""
     reads: tuple[int, ...] = ()
     """The steps whose own files are its target or among its sources."""
 
@@ -214,7 +215,17 @@ def _files(job: Job, index: int, args: Mapping[str, object]) -> StepFiles:
     own = None if output is None or not output.suffix else job.step_file(output, index)
     sources = args.get("source_paths")
     paths = (Path(path) for path in (sources if isinstance(sources, list) else ()) if isinstance(path, str) and path)
-    return StepFiles(index, target, output, own, sources=tuple(paths))
+    mapped = (path for item in recasts(args) for _, path in item.files)
+    return StepFiles(index, target, output, own, sources=(*paths, *mapped))
+
+
+def recasts(args: Mapping[str, object]) -> tuple[Recast, ...]:
+    """Who becomes whom in a step; nothing where that is not written as it should be, which its run will say."""
+    items = args.get("face_map")
+    try:
+        return tuple(Recast.read(item) for item in (items if isinstance(items, list) else ()) if isinstance(item, str))
+    except ValueError:
+        return ()
 
 
 def _read_by(files: StepFiles) -> tuple[tuple[str, Path], ...]:

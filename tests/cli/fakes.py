@@ -11,7 +11,7 @@ from facefusion.config.settings import GENERAL_GROUPS, PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
-from facefusion.faces.settings import FaceMaskerSettings
+from facefusion.faces.settings import FaceMaskerSettings, FaceSelectorSettings
 from facefusion.observability.events import EventSink
 from tests.config.groups import SampleDetector, SampleExecution
 
@@ -42,7 +42,7 @@ class FakeApplication:
         self.before_report: Callable[[EventSink, StopToken], None] = lambda events, stop: None
 
     def settings_groups(self) -> tuple[type, ...]:
-        return (*GENERAL_GROUPS, SampleDetector, FaceMaskerSettings, SampleExecution)
+        return (*GENERAL_GROUPS, SampleDetector, FaceSelectorSettings, FaceMaskerSettings, SampleExecution)
 
     def option_choices(self) -> Mapping[str, Callable[[], Sequence[str]]]:
         return {"processors": lambda: ("face_swapper", "face_enhancer")}

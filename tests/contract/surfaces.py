@@ -127,6 +127,7 @@ def _good_scalars(spec: OptionSpec) -> Iterator[Any]:
 
 FORMED = {
     "deep_swapper_model": "custom/my face",
+    "face_map": "he == she 50%.png=my face.jpg+her's ++ mine.jpg",
     "output_image_resolution": "1280x720",
     "output_video_resolution": "1280x720",
 }

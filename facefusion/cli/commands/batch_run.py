@@ -12,9 +12,14 @@ from facefusion.cli.jobs_folder import open_store
 from facefusion.cli.logging_setup import check_apart_from_log
 from facefusion.cli.step_failure import Wording
 from facefusion.config.frozen import freeze
+from facefusion.config.request import MAP_FLAG, check_inputs, placed_output
 from facefusion.config.settings import PatternsSettings, ProcessorsSettings
 from facefusion.core.errors import UsageError
-from facefusion.jobs.batch import Batch, plan_batch
+from facefusion.core.formats import MediaKind, kind_of
+from facefusion.core.wording import shown
+from facefusion.faces.face_map import FaceMap
+from facefusion.faces.settings import FaceSelectorSettings
+from facefusion.jobs.batch import OUTPUT_FLAG, Batch, plan_batch
 from facefusion.jobs.model import Job, JobStatus, StepStatus
 from facefusion.jobs.work import StepTask
 from facefusion.observability.events import Notice
@@ -42,7 +47,9 @@ def execute(context: Context) -> int:
     patterns = context.state.snapshot.get(PatternsSettings)
     batch = plan_batch(patterns)
     check_apart_from_log((step.output for step in batch.steps), context.state.snapshot)
-    if patterns.source_pattern is None:
+    mapping = context.state.snapshot.get(FaceSelectorSettings).mapping
+    _check_map(mapping, batch)
+    if patterns.source_pattern is None and not mapping:
         _check_sources_unneeded(context)
     for notice in batch.notices:
         context.events.emit(Notice(notice, warning=True))
@@ -60,6 +67,20 @@ def _check_sources_unneeded(context: Context) -> None:
                 f"no sources are given, and {name} needs a source face",
                 "Name images with --source-pattern, such as 'faces/*.jpg'.",
             )
+
+
+def _check_map(mapping: FaceMap, batch: Batch) -> None:
+    """Raise where a map leaves a source without a place, or its files cannot be read or would be overwritten."""
+    if not mapping:
+        return
+    check_inputs(mapping.files, MAP_FLAG)
+    for step in batch.steps:
+        if step.source is not None and kind_of(step.source) is not MediaKind.AUDIO:
+            raise UsageError(
+                f"--face-map says who becomes whom, and nobody becomes the source {shown(str(step.source))}",
+                "Leave --source-pattern out, or name sound with it.",
+            )
+        placed_output(step.target, step.output, mapping.files, OUTPUT_FLAG)
 
 
 def _frozen_steps(context: Context, batch: Batch) -> Iterator[dict[str, object]]:
