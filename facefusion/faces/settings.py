@@ -92,16 +92,19 @@ class FaceDetectorSettings:
 
 @settings_group(section="face_landmarker")
 class FaceLandmarkerSettings:
-    """How the mesh of a face is read."""
+    """How the points of a face are read."""
 
     face_landmarker_model: str = option(
         AUTO,
-        "model that reads the landmarks of a face",
+        "model that reads the points by which faces are laid out; all but the mesh see only those that are worked on",
         **model_names("face_landmarker"),
         facefusion_default="2dfan4",
     )
     face_landmarker_score: float = option(
-        0.5, "how sure the landmarker must be that a face lies under its mesh", minimum=0.0, maximum=1.0
+        0.5,
+        "how sure the landmarker must be of a face; where one of its own is not, the points of the mesh are taken",
+        minimum=0.0,
+        maximum=1.0,
     )
 
 
