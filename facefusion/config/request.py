@@ -13,7 +13,8 @@ from facefusion.core.formats import EXTENSIONS, MediaKind, can_hold, kind_of, wr
 from facefusion.core.storage import check_writable
 from facefusion.core.wording import shown
 
-MAP_FLAG = "--face-map"
+MAP_FLAG = "--face-map, where == stands for = and ++ for + in a name"
+"""For messages about files: a sign that was not doubled names another file than was meant."""
 
 
 def required_target(paths: PathsSettings) -> Path:

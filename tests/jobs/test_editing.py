@@ -42,6 +42,23 @@ def test_a_step_that_would_overwrite_what_it_reads_is_refused():
         remixed(job_of(step("a")), 0, {"output_path": "out/a-demo-0.mp4"})
 
 
+def test_what_a_map_of_faces_reads_is_read_by_the_step():
+    with pytest.raises(UsageError, match=r"output s\.png is the source itself"):
+        inserted(job_of(step("a")), 0, {"face_map": ["r.png=q.png+s.png"], "output_path": "s.png"})
+    job = job_of(step("a"), step("b", face_map=["1=x.png", "./t.png=out/a-demo-0.mp4+y++.png"]))
+    with pytest.raises(JobError, match="step 0 of the job demo cannot be removed: step 1 works on its result"):
+        removed(job, 0)
+    later = inserted(job, 0, {"output_path": "out/n.mp4"})
+    assert later.steps[2].args["face_map"] == ["1=x.png", "t.png=out/a-demo-1.mp4+y++.png"]
+    assert inserted(job, 1, {"output_path": "out/n.mp4"}).steps[2].args == job.steps[1].args
+
+
+@pytest.mark.parametrize("items", ["a.png=b.png", ["nonsense"], [7], None, [None]])
+def test_a_map_of_faces_that_is_none_is_for_the_run_to_refuse(items):
+    job = job_of(step("a"), step("b", face_map=items))
+    assert inserted(job, 0, {"output_path": "out/n.mp4"}).steps[2].args == job.steps[1].args
+
+
 def test_an_output_is_never_where_the_result_of_a_step_is_kept():
     refusal = r"the output out/a-demo-0\.mp4 of step {} has the name of the file in which the result of step 0 is kept"
     job = job_of(step("a"), step("a"))
