@@ -84,7 +84,7 @@ class ModelCard:
     """One entry of the catalogue."""
 
     name: str
-    """Unique; what users type."""
+    """What users type. Models of different kinds may share one where none of them has a file."""
     kind: str
     """What it is for: ``face_detector``, ``face_landmarker``, ``face_recognizer``, ``face_swapper`` and so on."""
     family: str

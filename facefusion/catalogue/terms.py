@@ -22,12 +22,13 @@ def tell_terms(cards: Iterable[ModelCard], folder: Path, events: EventSink) -> N
     told: set[str] = set()
     with contextlib.suppress(OSError):
         told.update(file.read_text(encoding="utf-8", errors="replace").splitlines())
-    fresh = [card for card in cards if card.terms and card.name not in told]
-    for card in fresh:
+    # A model that was chosen may also be one that another runs beside its own.
+    fresh = {card.name: card for card in cards if card.terms and card.name not in told}
+    for card in fresh.values():
         sentence = f"The model {card.name} (by {card.vendor}, licence: {card.licence}) {card.terms}. This is said once."
         events.emit(Notice(sentence, warning=True))
     if fresh:
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             with file.open("a", encoding="utf-8") as notes:
-                notes.writelines(f"{card.name}\n" for card in fresh)
+                notes.writelines(f"{name}\n" for name in fresh)

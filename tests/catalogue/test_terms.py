@@ -22,6 +22,13 @@ def test_terms_are_told_once_for_each_model(tmp_path):
     assert (folder / TOLD).read_text() == "bound\nother\n"
 
 
+def test_a_model_that_is_chosen_and_a_companion_too_is_told_of_once(tmp_path):
+    ears = Ears()
+    tell_terms([BOUND, FREE, BOUND], tmp_path, ears)
+    assert ears.notices == [SAID.format("bound")]
+    assert (tmp_path / TOLD).read_text() == "bound\n"
+
+
 def test_nothing_is_written_where_nothing_is_to_be_told(tmp_path):
     tell_terms([FREE], tmp_path, Ears())
     assert list(tmp_path.iterdir()) == []
