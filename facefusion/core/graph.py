@@ -18,6 +18,9 @@ logger = logging.getLogger(__name__)
 Shape: TypeAlias = tuple[int | None, ...]
 """Sizes by dimension; None where any size will do, or where a graph leaves the dimension open."""
 
+WRONG_FILE = "Its file is another model than the catalogue says: delete it and fetch it with force-download."
+"""What can be done about a graph that does not fit its family."""
+
 
 @dataclass(frozen=True, slots=True)
 class GraphValue:
@@ -198,6 +201,20 @@ class FittedGraph:
         return all(value.shape[:1] == (None,) for value in (*inputs, *outputs))
 
 
+def check_numbers(model: str, *outputs: Tensor) -> None:
+    """Refuse what would blacken a picture.
+
+    Args:
+        model: its name, for the message.
+        outputs: of its graph.
+
+    Raises:
+        FloatingPointError: a value is no number, as half precision may give where it overflows.
+    """
+    if not all(np.isfinite(output).all() for output in outputs):
+        raise FloatingPointError(f"{model} gave values that are no numbers")
+
+
 def _cast(tensor: Tensor, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401 - of the type that the graph declares
     if tensor.dtype == dtype:
         return tensor
@@ -219,7 +236,7 @@ def _is_numbers(value: GraphValue) -> bool:
 def _refuse(model: str, expected: str, found: str) -> NoReturn:
     raise ModelError(
         f"{model}: the graph does not fit its family: expected {expected}, found {found}",
-        "Its file is another model than the catalogue says: delete it and fetch it with force-download.",
+        WRONG_FILE,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import GraphSignature, GraphValue
+from facefusion.core.graph import WRONG_FILE, GraphSignature, GraphValue
 from facefusion.core.values import Tensor
 from facefusion.inference.interruption import Interruption
 from facefusion.inference.pool import InferencePool
@@ -70,5 +70,5 @@ class PooledGraph:
             raise ModelError(
                 f"{self._model.name}: the graph takes the inputs {', '.join(sorted(wanted))} and was given "
                 f"{', '.join(sorted(given)) or 'none'}",
-                "Its file is another model than the catalogue says: delete it and fetch it with force-download.",
+                WRONG_FILE,
             )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import FittedGraph, Shape, TypedGraph
+from facefusion.core.graph import WRONG_FILE, FittedGraph, Shape, TypedGraph
 from facefusion.core.values import Size, Tensor
 from facefusion.faces.detect.base import Detections, joined
 from facefusion.faces.detect.letterbox import Letterbox
@@ -55,7 +55,7 @@ class Scrfd:
         except ValueError as error:
             raise ModelError(
                 f"{self._name}: the graph does not fit its family: {error}",
-                "Its file is another model than the catalogue says: delete it and fetch it with force-download.",
+                WRONG_FILE,
             ) from error
         return letter.restore(found)
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import FittedGraph, TypedGraph
+from facefusion.core.graph import WRONG_FILE, FittedGraph, TypedGraph
 from facefusion.faces.landmark.base import Outline
 from facefusion.faces.landmark.upright import SIDE, to_tensor
 
@@ -32,7 +32,7 @@ class PeppaWutz:
         if output.size != len(crops) * 68 * 3:
             raise ModelError(
                 f"{self._name}: the graph gave {output.size // len(crops)} numbers for a face, expected 68 x 3",
-                "Its file is another model than the catalogue says: delete it and fetch it with force-download.",
+                WRONG_FILE,
             )
         triples = output.reshape(-1, 68, 3)
         points = triples[:, :, :2] * np.float32(SIDE / GRID)

@@ -14,9 +14,9 @@ import numpy as np
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import TypedGraph
+from facefusion.core.graph import WRONG_FILE, TypedGraph
 from facefusion.core.values import Mask, Pixels, Tensor
-from facefusion.faces.mask.network import WRONG_FILE, MaskNetwork
+from facefusion.faces.mask.network import MaskNetwork
 
 SIDE = 512
 MEAN = np.array((0.485, 0.456, 0.406), np.float32)

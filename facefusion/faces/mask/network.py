@@ -10,14 +10,13 @@ import numpy as np
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import FittedGraph, GraphSignature, Shape, TypedGraph
+from facefusion.core.graph import WRONG_FILE, FittedGraph, GraphSignature, Shape, TypedGraph, check_numbers
 from facefusion.core.values import Mask, Pixels, Size, Tensor
 
 INPUT = "input"
 COLOURS = 3
 PIXELS_AT_ONCE = 4 * 512 * 512
 """Crops that go through a graph together have at most this many pixels: each gets a number for every class."""
-WRONG_FILE = "Its file is another model than the catalogue says: delete it and fetch it with force-download."
 
 
 class MaskNetwork:
@@ -89,8 +88,7 @@ class MaskNetwork:
             wanted in (None, size) for wanted, size in zip(self._read[1:], outputs.shape[1:], strict=True)
         ):
             raise ModelError(f"{self._name}: the graph gave {outputs.shape} for crops of {given.shape}", WRONG_FILE)
-        if not np.isfinite(outputs).all():
-            raise FloatingPointError(f"{self._name} gave values that are no numbers")
+        check_numbers(self._name, outputs)
         return outputs if self._planar else outputs.transpose(0, 3, 1, 2)
 
     def _shape(self, channels: int | None) -> Shape:

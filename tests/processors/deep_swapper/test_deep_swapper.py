@@ -159,9 +159,15 @@ def test_deep_pictures_keep_their_fractions(toys):
     assert len(np.unique(result[changed] % 257)) == 257
 
 
-def test_values_that_are_no_numbers_do_not_reach_the_picture(toys):
+@pytest.mark.parametrize("number", range(3))
+def test_values_that_are_no_numbers_do_not_reach_the_picture(toys, number):
+    masks = tuple(np.full((SIDE, SIDE), np.nan if number == one else 1, np.float32) for one in range(2))
+    colour = (float("nan") if number == 2 else 0, 0, 0)
+    picture = BgrPicture(PIXELS.copy())
+    swapper = Shop(toys, colour=colour, masks=masks).swapper
     with pytest.raises(FloatingPointError, match="custom/toy gave values that are no numbers"):
-        Shop(toys, colour=(float("nan"), 0, 0)).swap(PIXELS)
+        swapper.process(picture, (SEEN,), None)
+    np.testing.assert_array_equal(picture.pixels, PIXELS)
 
 
 def test_the_model_is_the_one_that_the_user_names():

@@ -12,7 +12,7 @@ import numpy as np
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import FittedGraph, SignedGraph
+from facefusion.core.graph import WRONG_FILE, FittedGraph, SignedGraph, check_numbers
 from facefusion.core.values import Face, Picture, Pixels, Size, Tensor
 from facefusion.faces.aligned import AlignedFace, align, apart, template_of
 from facefusion.memory.buffers import ThreadBuffers
@@ -86,10 +86,9 @@ class Restoration:
         if restored.shape != tensor.shape:
             raise ModelError(
                 f"{self._name}: the graph gave {restored.shape} for faces of {tensor.shape}",
-                "Its file is another model than the catalogue says: delete it and fetch it with force-download.",
+                WRONG_FILE,
             )
-        if not np.isfinite(restored).all():
-            raise FloatingPointError(f"{self._name} gave values that are no numbers")
+        check_numbers(self._name, restored)
         return restored
 
     @staticmethod

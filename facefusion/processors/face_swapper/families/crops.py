@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import FittedGraph, Shape, SignedGraph
+from facefusion.core.graph import WRONG_FILE, FittedGraph, Shape, SignedGraph, check_numbers
 from facefusion.core.values import Pixels, Tensor
 from facefusion.faces.aligned import template_of
 
@@ -138,10 +138,9 @@ class CropNetwork:
         if result.shape != target.shape:
             raise ModelError(
                 f"{self._name}: the graph gave {result.shape} for a face of {target.shape}",
-                "Its file is another model than the catalogue says: delete it and fetch it with force-download.",
+                WRONG_FILE,
             )
-        if not np.isfinite(result).all():
-            raise FloatingPointError(f"{self._name} gave values that are no numbers")
+        check_numbers(self._name, result)
         return result
 
 
