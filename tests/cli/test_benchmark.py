@@ -8,6 +8,7 @@ import pytest
 from facefusion.benchmark import cases
 from facefusion.cli.main import main
 from facefusion.config.settings import PathsSettings
+from facefusion.faces.settings import FaceSelectorSettings
 from tests.cli.fakes import FakeApplication
 from tests.config.groups import SampleDetector
 
@@ -45,6 +46,14 @@ def test_every_clip_runs_with_the_users_settings(assets, capsys):
     assert not any(path.output_path is None or path.output_path.exists() for path in paths)
     records = [json.loads(line) for line in Path("record.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [entry["resolution"] for entry in records] == ["240p", "2160p"]
+
+
+@pytest.mark.usefixtures("assets")
+def test_a_map_of_faces_in_the_ini_file_is_for_other_targets():
+    Path("facefusion.ini").write_text("[face_selector]\nface_map = me.png=you.png\n", encoding="utf-8")
+    application = FakeApplication()
+    assert main(["benchmark", "--benchmark-resolutions", "240p"], application) == 0
+    assert {snapshot.get(FaceSelectorSettings).face_map for snapshot in application.snapshots} == {()}
 
 
 def test_cold_unloads_the_models_before_each_cycle(assets):
