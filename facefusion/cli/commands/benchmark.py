@@ -29,7 +29,7 @@ class _StepRunner:
     def run(self, case: Case, output: Path) -> RunReport:
         """Process the clip as one step."""
         paths = {"source_paths": (case.source,), "target_path": case.target, "output_path": output}
-        snapshot = self._context.state.snapshot.with_values({**paths, "face_map": ()})
+        snapshot = self._context.state.snapshot.with_values(paths)
         report = self._context.application.execute(snapshot, self._context.events, self._context.stop)
         self._context.stop.check()
         return report
