@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
-from facefusion.core.errors import ModelError
+from facefusion.core.errors import UsageError
 from tests.app.conftest import Still, put
 from tests.processors.face_swapper.toy_shop import BIAS, CONVERSION, WEIGHTS
 from tests.toys.deep_faces import deep_face
@@ -47,7 +47,7 @@ def test_a_converter_that_a_swapper_runs_beside_it_comes_along(still: Still, swa
 
 @pytest.mark.usefixtures("swapping")
 def test_pixel_boost_is_heeded(still: Still) -> None:
-    with pytest.raises(ModelError, match="hyperswap_1a_256 cannot work at 384x384, which is no multiple"):
+    with pytest.raises(UsageError, match="hyperswap_1a_256 cannot work at 384x384, which is no multiple"):
         still.report(face_swapper_model="auto", face_swapper_pixel_boost="384x384")
     assert still.report(face_swapper_model="auto", face_swapper_pixel_boost="512x512").faces == 1
 

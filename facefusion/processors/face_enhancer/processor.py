@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.errors import ModelError
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.faces.mask.base import SEAM_MASKS
-from facefusion.processors.base import ProcessorKind, Workshop
+from facefusion.processors.base import ProcessorKind, Workshop, family_of
 from facefusion.processors.face_enhancer.families.base import EnhancerFamily
 from facefusion.processors.face_enhancer.families.restoration import Restoration
 from facefusion.processors.face_enhancer.families.super_resolution import EnlargedFaces
@@ -67,12 +66,7 @@ def _models(settings: FaceEnhancerSettings) -> Mapping[str, str]:
 
 def _build(workshop: Workshop) -> FaceEnhancer:
     card = workshop.cards["face_enhancer"]
-    if card.family not in FAMILIES:
-        raise ModelError(
-            f"the model {card.name} belongs to the family {card.family}, which the face enhancer does not know",
-            f"Choose a model of one of these families: {', '.join(FAMILIES)}.",
-        )
-    return FaceEnhancer(FAMILIES[card.family](card, workshop))
+    return FaceEnhancer(family_of(card, FAMILIES, "face enhancer")(card, workshop))
 
 
 KIND = ProcessorKind(build=_build, models=_models, masks=SEAM_MASKS)

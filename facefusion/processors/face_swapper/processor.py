@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from facefusion.core.errors import ModelError
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.faces.mask.base import SWAP_MASKS
-from facefusion.processors.base import ProcessorKind, Workshop
+from facefusion.processors.base import ProcessorKind, Workshop, family_of
 from facefusion.processors.face_swapper.families.base import SwapperFamily
 from facefusion.processors.face_swapper.families.blendswap import blendswap
 from facefusion.processors.face_swapper.families.ghost import ghost
@@ -66,12 +65,7 @@ def _models(settings: FaceSwapperSettings) -> Mapping[str, str]:
 
 def _build(workshop: Workshop) -> FaceSwapper:
     card = workshop.cards["face_swapper"]
-    if card.family not in FAMILIES:
-        raise ModelError(
-            f"the model {card.name} belongs to the family {card.family}, which the face swapper does not know",
-            f"Choose a model of one of these families: {', '.join(FAMILIES)}.",
-        )
-    family = FAMILIES[card.family](workshop)
+    family = family_of(card, FAMILIES, "face swapper")(workshop)
     family.prepare(workshop.sources)
     return FaceSwapper(family)
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from facefusion.core.errors import ModelError
+from facefusion.core.errors import ModelError, UsageError
 from facefusion.core.values import Size
 from facefusion.faces.landmark.points import aligned_points
 from facefusion.faces.mask.base import SWAP_MASKS
@@ -265,7 +265,7 @@ def test_a_graph_that_does_not_fit_is_refused_before_the_first_frame(tmp_path, f
 
 
 def test_a_boost_that_is_no_multiple_is_refused(tmp_path):
-    with ToyShop(tmp_path, "hyperswap", size=96) as shop, pytest.raises(ModelError) as refused:
+    with ToyShop(tmp_path, "hyperswap", size=96) as shop, pytest.raises(UsageError) as refused:
         shop.swapper(boost="256x256")
     assert str(refused.value) == (
         "toy cannot work at 256x256, which is no multiple of its size 96x96. "

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.errors import ModelError
+from facefusion.core.errors import ModelError, UsageError
 from facefusion.core.graph import WRONG_FILE, FittedGraph, Shape, SignedGraph, check_numbers
 from facefusion.core.values import Pixels, Tensor
 from facefusion.faces.aligned import template_of
@@ -86,7 +86,8 @@ class CropNetwork:
         boost: side of the crops; the graph's own where none.
 
     Raises:
-        ModelError: the entry lacks a number, the graph does not fit, or cannot be used at this boost.
+        ModelError: the entry lacks a number, or the graph does not fit.
+        UsageError: the graph cannot be used at this boost.
     """
 
     def __init__(
@@ -102,7 +103,7 @@ class CropNetwork:
         self.template = template_of(card)
         self.side = boost or size
         if self.side % size:
-            raise ModelError(
+            raise UsageError(
                 f"{card.name} cannot work at {self.side}x{self.side}, which is no multiple of its size {size}x{size}",
                 f"Set --face-swapper-pixel-boost to {size}x{size} or {2 * size}x{2 * size}.",
             )

@@ -89,6 +89,7 @@ def network(workshop: Workshop, source: Shape, *, gives: Coding | None = None) -
 
     Raises:
         ModelError: see there.
+        UsageError: see there.
     """
     card = workshop.cards["face_swapper"]
     wanted: str | None = workshop.settings.face_swapper_pixel_boost
