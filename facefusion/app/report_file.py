@@ -212,8 +212,8 @@ def _outcome(report: RunReport) -> Json:
 
 
 def _model(name: str, provider: str, sha256: str | None) -> Json:
-    licences = {card.name: card.licence for card in Catalogue.load().cards()}
-    return {"name": name, "provider": provider, "licence": licences.get(name), "sha256": sha256}
+    licence = Catalogue.load().named(name)[0].licence
+    return {"name": name, "provider": provider, "licence": licence, "sha256": sha256}
 
 
 def _file(path: Path) -> Json:

@@ -96,6 +96,7 @@ def test_a_run_that_fails_reports_what_is_known(capsys):
         assert written()["status"] == "running"
         events.emit(Notice("Careful.", warning=True))
         events.emit(ModelLoaded("yunet", "cuda", 0.1))
+        events.emit(ModelLoaded("custom/me", "cpu", 0.1))
         events.emit(StageStarted("process", 10))
         events.emit(StageProgress(4))
         events.emit(FrameHeld(2, "why"))
@@ -107,7 +108,10 @@ def test_a_run_that_fails_reports_what_is_known(capsys):
     assert (found["status"], found["exit_code"]) == ("failed", 1)
     assert found["error"] == {"kind": "MediaError", "message": "target.mp4 breaks off. Repair it."}
     assert found["output"] is None
-    assert found["models"] == [{"name": "yunet", "provider": "cuda", "licence": "MIT", "sha256": None}]
+    assert found["models"] == [
+        {"name": "yunet", "provider": "cuda", "licence": "MIT", "sha256": None},
+        {"name": "custom/me", "provider": "cpu", "licence": "of the user's own", "sha256": None},
+    ]
     assert found["frames"] == {"finished": 4, "held": [2]}
     assert found["warnings"] == ["Careful."]
     assert "error: target.mp4 breaks off. Repair it.\n" in capsys.readouterr().err
