@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from facefusion.core.errors import ModelError
+from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Face
 from facefusion.faces.analyse import DISAGREEMENT_LIMIT, FaceAnalyser, Find
 from facefusion.faces.detect.base import YUNET_SCORES, Detections, ScoreScale
@@ -24,7 +26,7 @@ from facefusion.faces.recognise.base import distance, mean_embedding, unit
 from facefusion.faces.recognise.sface import SFace
 from facefusion.vision.geometry import FACE_TEMPLATES, SquareRegion
 from tests.faces.fakes import ArrayPicture, blank
-from tests.faces.stage import CANONICAL, FIVE_PLACES, Actor, Troupe, card, colour_of, draw
+from tests.faces.stage import CANONICAL, FIVE_PLACES, Actor, IdentityGraph, Troupe, card, colour_of, draw
 
 
 def test_faces_of_a_picture():
@@ -232,9 +234,11 @@ def test_five_points_and_eye_distance():
 
 def test_recogniser_sees_the_face_on_the_template():
     class Looker:
+        signature = IdentityGraph.signature
+
         def run(self, inputs):
             self.tensor = inputs["data"]
-            return {"fc1": np.array([[3.0, 4.0]], np.float32)}
+            return {"fc1": np.array([[3.0, 4.0, *[0.0] * 126]], np.float32)}
 
     graph = Looker()
     places = FACE_TEMPLATES["arcface_112_v2"] * 112
@@ -242,10 +246,21 @@ def test_recogniser_sees_the_face_on_the_template():
     for x, y in np.round(places + np.array((100, 50))).astype(int):
         picture.pixels[y, x] = (10, 20, 250)
     embedding = SFace(card("sface"), graph).embed(picture, places + np.array((100, 50), np.float32))
-    assert embedding.tolist() == pytest.approx([0.6, 0.8])
+    assert embedding.tolist() == pytest.approx([0.6, 0.8, *[0] * 126])
     assert graph.tensor.shape == (1, 3, 112, 112)
     for x, y in np.round(places).astype(int):
         assert graph.tensor[0, :, y, x] == pytest.approx((250, 20, 10), abs=3)
+
+
+def test_a_graph_of_another_recogniser_is_refused():
+    class Other(IdentityGraph):
+        signature = GraphSignature(IdentityGraph.signature.inputs, {"fc1": GraphValue((1, 512), np.dtype(np.float32))})
+
+    with pytest.raises(ModelError) as refused:
+        SFace(card("sface"), Other())
+    assert refused.value.fault == (
+        "sface: the graph does not fit its family: expected output 0 (fc1) as 1 x 128, found 1 x 512 of type float32"
+    )
 
 
 def test_distance_is_half_of_what_cosine_lacks():
