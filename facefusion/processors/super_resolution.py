@@ -12,22 +12,27 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.graph import GraphRunner
-from facefusion.core.values import Pixels, Size
+from facefusion.core.errors import ModelError
+from facefusion.core.graph import WRONG_FILE, FittedGraph, TypedGraph, check_numbers
+from facefusion.core.values import Pixels, Size, Tensor
 from facefusion.memory.buffers import ThreadBuffers
 from facefusion.vision.tiles import tiles
 
 
 class SuperResolution:
-    """Enlarges pictures by the whole factor of its network.
+    """Enlarges pictures by the whole factor of its network: ``input`` (1, 3, H, W) RGB 0..1 -> the same, larger.
 
     The card gives the numbers: ``scale`` (whole factor), ``consumed`` (border pixels that the network's unpadded
     convolutions eat on each side, in input pixels), ``margin`` (further neighbours each tile sees), ``tile`` (side of
     a tile, input pixels).
+
+    Raises:
+        ModelError: the entry lacks a number, or the graph does not fit.
     """
 
-    def __init__(self, card: ModelCard, runner: GraphRunner) -> None:
-        self._runner = runner
+    def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
+        self._name = card.name
+        self._graph = FittedGraph(card.name, graph, {"input": (1, 3, None, None)}, [(1, 3, None, None)])
         self._buffers = ThreadBuffers()
         self.scale = int(card.number("scale"))
         self._consumed = int(card.number("consumed"))
@@ -46,6 +51,10 @@ class SuperResolution:
 
         Returns:
             float32, BGR, 0..255, ``scale`` times as high and wide.
+
+        Raises:
+            ModelError: the graph gives another size than it should.
+            FloatingPointError: it gives values that are no numbers.
         """
         height, width = pixels.shape[:2]
         border = self._consumed + self._margin
@@ -63,6 +72,14 @@ class SuperResolution:
         planes = part[:, :, ::-1].transpose(2, 0, 1)
         tensor = self._buffers.take((1, *planes.shape), np.float32)
         np.multiply(planes, np.float32(1 / 255), out=tensor[0])
-        output = self._runner.run({"input": tensor})["output"][0]
+        output = self._enlarged(tensor)[0]
         pixels: npt.NDArray[np.float32] = output.transpose(1, 2, 0)[:, :, ::-1] * np.float32(255)
         return pixels.clip(0, 255, out=pixels)
+
+    def _enlarged(self, tensor: Tensor) -> Tensor:
+        output = self._graph.run({"input": tensor})[0]
+        larger = tuple((side - 2 * self._consumed) * self.scale for side in tensor.shape[2:])
+        if output.shape != (1, 3, *larger):
+            raise ModelError(f"{self._name}: the graph gave {output.shape} for a tile of {tensor.shape}", WRONG_FILE)
+        check_numbers(self._name, output)
+        return output

@@ -119,6 +119,14 @@ class DetectorGraph:
 
 
 class MeshGraph:
+    signature = GraphSignature(
+        {"input": GraphValue((1, 192, 192, 3), np.dtype(np.float32))},
+        {
+            "landmarks": GraphValue((1, 478, 3), np.dtype(np.float32)),
+            "presence": GraphValue((1, 1), np.dtype(np.float32)),
+        },
+    )
+
     def __init__(self) -> None:
         self.runs = 0
 

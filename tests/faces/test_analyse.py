@@ -26,7 +26,7 @@ from facefusion.faces.recognise.base import distance, mean_embedding, unit
 from facefusion.faces.recognise.sface import SFace
 from facefusion.vision.geometry import FACE_TEMPLATES, SquareRegion
 from tests.faces.fakes import ArrayPicture, blank
-from tests.faces.stage import CANONICAL, FIVE_PLACES, Actor, IdentityGraph, Troupe, card, colour_of, draw
+from tests.faces.stage import CANONICAL, FIVE_PLACES, Actor, IdentityGraph, MeshGraph, Troupe, card, colour_of, draw
 
 
 def test_faces_of_a_picture():
@@ -199,6 +199,8 @@ def test_region_of_a_mesh_is_about_its_extent():
 
 def test_mesh_counts_from_the_edge_of_the_crop():
     class Corner:
+        signature = MeshGraph.signature
+
         def run(self, inputs):
             self.tensor = inputs["input"]
             landmarks = np.zeros((1, 478, 3), np.float32)
@@ -214,6 +216,15 @@ def test_mesh_counts_from_the_edge_of_the_crop():
     assert reading.mesh[0] == pytest.approx((8.5, 391.5, 38.4), abs=1e-3)
     assert graph.tensor.shape == (1, 192, 192, 3)
     assert graph.tensor[0, 96, 96] == pytest.approx((1.0, 0.2, 0.0))
+
+
+def test_a_graph_of_another_landmarker_is_refused():
+    class Other(MeshGraph):
+        signature = GraphSignature(MeshGraph.signature.inputs, IdentityGraph.signature.outputs)
+
+    with pytest.raises(ModelError) as refused:
+        FaceMesh(card("mesh"), Other())
+    assert refused.value.fault == "mesh: the graph does not fit its family: expected 2 outputs, found 1 (fc1)"
 
 
 def test_sixty_eight_points_are_ordered_as_in_ibug():

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
+from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Face, Landmarks478, Tensor
 from facefusion.observability.events import Event
 
@@ -24,6 +25,10 @@ class RecordingSink:
 
 class NearestEnlarger:
     """A network that repeats pixels ``scale`` times after cutting ``consumed`` pixels off each side."""
+
+    signature = GraphSignature(
+        *({name: GraphValue((1, 3, None, None), np.dtype(np.float32))} for name in ("input", "output"))
+    )
 
     def __init__(self, scale: int, consumed: int) -> None:
         self._scale = scale

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from facefusion.core.errors import ModelError
+from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Size
 from facefusion.processors.super_resolution import SuperResolution
 from facefusion.vision.tiles import tiles
@@ -50,3 +52,34 @@ def test_the_network_sees_rgb_between_0_and_1() -> None:
 def test_a_sized_picture_is_announced() -> None:
     network = SuperResolution(enlarger_card(4, 0, 0, 8), NearestEnlarger(4, 0))
     assert network.output_size(Size(3, 5)) == Size(12, 20)
+
+
+def test_a_graph_of_another_family_is_refused() -> None:
+    class Other(NearestEnlarger):
+        signature = GraphSignature(
+            NearestEnlarger.signature.inputs, {"mask": GraphValue((1, 1, None, None), np.dtype(np.float32))}
+        )
+
+    with pytest.raises(ModelError) as refused:
+        SuperResolution(enlarger_card(2, 0, 0, 8), Other(2, 0))
+    assert refused.value.fault == (
+        "toy: the graph does not fit its family: expected output 0 (mask) as 1 x 3 x any x any, "
+        "found 1 x 1 x any x any of type float32"
+    )
+
+
+def test_a_graph_that_enlarges_by_another_factor_is_refused() -> None:
+    network = SuperResolution(enlarger_card(2, 0, 0, 8), NearestEnlarger(4, 0))
+    with pytest.raises(ModelError) as refused:
+        network.enlarge(noise(5, 6))
+    assert refused.value.fault == "toy: the graph gave (1, 3, 20, 24) for a tile of (1, 3, 5, 6)"
+
+
+def test_values_that_are_no_numbers_are_no_picture() -> None:
+    class Overflown(NearestEnlarger):
+        def run(self, inputs):
+            return {"output": np.full_like(super().run(inputs)["output"], np.inf)}
+
+    network = SuperResolution(enlarger_card(2, 0, 0, 8), Overflown(2, 0))
+    with pytest.raises(FloatingPointError, match="toy gave values that are no numbers"):
+        network.enlarge(noise(5, 6))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.graph import GraphRunner
+from facefusion.core.graph import FittedGraph, TypedGraph
 from facefusion.core.values import Picture, Size
 from facefusion.faces.landmark.base import MeshReading
 from facefusion.memory.buffers import ThreadBuffers
@@ -19,12 +19,16 @@ HALF_PIXEL = np.array((0.5, 0.5, 0.0), np.float32)
 
 
 class FaceMesh:
-    """Runs the graph ``input`` (1, 192, 192, 3) RGB 0..1 -> ``landmarks`` (1, 478, 3), ``presence`` (1, 1)."""
+    """Runs the graph ``input`` (1, 192, 192, 3) RGB 0..1 -> landmarks (1, 478, 3), presence (1, 1).
 
-    def __init__(self, card: ModelCard, graph: GraphRunner) -> None:
-        self._graph = graph
-        self._buffers = ThreadBuffers()
+    Raises:
+        ModelError: the graph is another.
+    """
+
+    def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
         self._side = int(card.number("input_size", INPUT_SIDE))
+        self._graph = FittedGraph(card.name, graph, {"input": (1, self._side, self._side, 3)}, [(1, 478, 3), (1, 1)])
+        self._buffers = ThreadBuffers()
 
     def read(self, picture: Picture, region: SquareRegion) -> MeshReading:
         """See :class:`~facefusion.faces.landmark.base.FaceLandmarker`."""
@@ -32,7 +36,7 @@ class FaceMesh:
         crop = picture.warp(frame_to_crop, Size(self._side, self._side))
         tensor = self._buffers.take((1, self._side, self._side, 3), np.float32)
         np.multiply(crop[:, :, ::-1], np.float32(1 / 255), out=tensor[0])
-        outputs = self._graph.run({"input": tensor})
+        landmarks, presence = self._graph.run({"input": tensor})[:2]
         # The network counts from the crop's edge: the middle of the first pixel is at 0.5.
-        mesh = transform_mesh(invert(frame_to_crop), outputs["landmarks"][0] - HALF_PIXEL)
-        return MeshReading(mesh, float(outputs["presence"][0, 0]), crop, frame_to_crop)
+        mesh = transform_mesh(invert(frame_to_crop), landmarks[0] - HALF_PIXEL)
+        return MeshReading(mesh, float(presence[0, 0]), crop, frame_to_crop)
