@@ -18,6 +18,7 @@ from facefusion.faces.analyse import (
     disagreement,
     face_of_mesh,
 )
+from facefusion.faces.cuts import CutFinder
 from facefusion.faces.landmark.points import eye_distance, five_points
 from facefusion.faces.tracked import LARGEST_SAMPLE_COUNT, Identity, Track
 from facefusion.vision.boxes import box_overlap, intersection_over_union, pair_best_first
@@ -25,11 +26,14 @@ from facefusion.vision.boxes import box_overlap, intersection_over_union, pair_b
 SAME_PERSON = 0.36
 """Cosine from which two views show one person; at this limit SFace errs in 1.7 % of pairs."""
 
+CERTAINLY = 0.55
+"""Cosine that two small or blurred views of two people do not reach: in street and stage scenes they had up to 0.48."""
+
 STRANGERS = 0.2
 """Cosine below which two views show two people. Between the limits a view is too poor to say."""
 
-SAME_PLACE = 0.5
-"""Overlap (intersection over union) from which two tracks lie on one face."""
+SAME_PLACE = 0.4
+"""Overlap (intersection over union) from which two tracks lie on one face, or one face hides the other."""
 
 TAKEN = 0.3
 """Overlap from which a find lies on a face that is followed already."""
@@ -42,6 +46,18 @@ FAITH = 0.6
 
 CALM = 0.1
 """Seconds between searches that are made only since a face changed its looks quickly."""
+
+RETURN = 0.2
+"""Seconds between searches for faces that were lost longer ago than patience lasts."""
+
+REACH = 1.0
+"""Of its longer side: how far a face that was lost may turn up from its last place, within one scene."""
+
+SPEED = 4.0
+"""The same for each second out of sight."""
+
+FARTHEST = 3.0
+"""The same at most. Whoever turns up further away has to be recognised with certainty."""
 
 STALE = 0.2
 """Seconds out of sight after which a face found again begins anew."""
@@ -80,10 +96,14 @@ class FaceTracker:
         self._next_number = 0
         self._searched = self._searched_turned = -math.inf
         self._upset = False
+        self._cuts = CutFinder()
+        self._scene = -math.inf
 
     def observe(self, frame: Frame) -> tuple[Face, ...]:
         """The faces of the next frame, meshes steadied, oldest track first."""
         time, picture = float(frame.time), frame.picture
+        if self._cuts.falls_before(picture):
+            self._leave_scene(time)
         for track in self._active():
             self._follow(track, picture, time)
         self._separate(picture)
@@ -97,6 +117,12 @@ class FaceTracker:
 
     def _lost(self) -> list[Track]:
         return [track for track in self._tracks if track.lost]
+
+    def _leave_scene(self, time: float) -> None:
+        """After a cut nobody is where they were; who they are is all that tells them."""
+        self._scene = time
+        for track in self._active():
+            track.lost = True
 
     def _follow(self, track: Track, picture: Picture, time: float) -> None:
         reading = self._analyser.read(picture, track.region_at(time))
@@ -123,7 +149,7 @@ class FaceTracker:
         return (
             self._upset
             or not self._active()
-            or time - self._searched >= self._limits.interval
+            or _passed(self._searched, time, RETURN if self._lost() else self._limits.interval)
             or any(time - track.seen <= self._limits.patience for track in self._lost())
         )
 
@@ -172,10 +198,10 @@ class FaceTracker:
         if doubted:
             self._settle(doubted, picture)
 
-    def _learn(self, track: Track, view: Embedding, picture: Picture) -> None:
+    def _learn(self, track: Track, view: Embedding, picture: Picture, *, poor: bool = False) -> None:
         """Add a view to what is known of whom a track shows; and how they look, while that is not settled."""
         identity = track.identity
-        identity.learn(view)
+        identity.learn(view, poor=poor)
         if not identity.vote.settled:
             look = self._analyser.classify(picture, face_of_mesh(track.reading, track.score))
             if look is not None:
@@ -190,7 +216,9 @@ class FaceTracker:
         for row, (track, view) in enumerate(doubted):
             track.doubted = False
             taken = row in pairs.values()
-            if row not in pairs and not taken and likeness[row, row] >= STRANGERS:
+            if row not in pairs and not taken and (likeness[row, row] >= STRANGERS or track.identity.provisional):
+                if track.identity.provisional:
+                    self._learn(track, view, picture)
                 continue
             identity = known[pairs[row]] if row in pairs else self._new_identity()
             if identity is not track.identity:
@@ -204,7 +232,7 @@ class FaceTracker:
     def _welcome(self, finds: list[Find], picture: Picture, time: float) -> None:
         """Measure what is new in the picture, and take it up as a lost face found again or as a new one."""
         unclear = any(find.score < self._analyser.scores.clear for find in finds) or not (finds or self._active())
-        if unclear and time - self._searched_turned >= self._limits.interval:
+        if unclear and _passed(self._searched_turned, time, self._limits.interval):
             finds = finds + self._analyser.detect_turned(picture)
             self._searched_turned = time
         for measured in sorted(self._analyser.measure(picture, finds), key=_size, reverse=True):
@@ -213,21 +241,34 @@ class FaceTracker:
             if len(active) >= self._limits.faces or any(box_overlap(box, track.box) > TAKEN for track in active):
                 continue
             view = self._analyser.recognise(picture, measured.find.points)
-            track = self._lost_track(box, view, time)
+            poor = measured.find.score < self._analyser.scores.sample
+            track = self._lost_track(box, view, time, poor=poor)
             if track is None:
                 track = Track(self._new_identity(), measured.reading, measured.find.score, time)
                 self._tracks.append(track)
+                self._learn(track, view, picture, poor=poor)
             else:
-                track.restart(measured, time, stale=time - track.seen > STALE)
-            self._learn(track, view, picture)
+                track.restart(measured, time, stale=time - track.seen > STALE or track.seen < self._scene)
+                if track.identity.likeness(view) >= SAME_PERSON:
+                    self._learn(track, view, picture, poor=poor)
+            track.doubted |= poor
 
-    def _lost_track(self, box: Box, view: Embedding, time: float) -> Track | None:
-        """The lost track that a found face continues: the same person's, or the one just lost at that place."""
+    def _lost_track(self, box: Box, view: Embedding, time: float, *, poor: bool) -> Track | None:
+        """The lost track that a found face continues: the same person's, or the one just lost at that place.
+
+        A poor view, as of somebody who comes out from behind another, says little: there the place alone decides.
+        Within a scene nobody leaps, and blurred strangers look alike to a recogniser: far away only certainty counts.
+        """
 
         def fitness(track: Track) -> float:
-            likeness = track.identity.likeness(view)
-            near = time - track.seen <= self._limits.patience and box_overlap(box, track.box) > self._limits.link
-            return likeness + SAME_PERSON if near and likeness >= STRANGERS else likeness
+            likeness, missed = track.identity.likeness(view), time - track.seen
+            if track.seen < self._scene:
+                return likeness
+            believed = poor or (missed <= self._limits.patience and likeness >= STRANGERS)
+            if believed and box_overlap(box, track.box) > self._limits.link:
+                return max(likeness, 0.0) + SAME_PERSON
+            far = track.sides_to(box) > min(REACH + SPEED * missed, FARTHEST)
+            return likeness - CERTAINLY + SAME_PERSON if far else likeness
 
         best = max(self._lost(), key=fitness, default=None)
         return best if best is not None and fitness(best) >= SAME_PERSON else None
@@ -235,6 +276,11 @@ class FaceTracker:
     def _new_identity(self) -> Identity:
         self._next_number += 1
         return Identity(self._next_number - 1)
+
+
+def _passed(since: float, time: float, step: float) -> bool:
+    """Whether a multiple of ``step`` lies between: what happens then does not depend on where a segment begins."""
+    return time - since > step or math.floor(time / step) > math.floor(since / step)
 
 
 def _size(measured: Measured) -> float:

@@ -52,19 +52,22 @@ class Identity:
     embedding: Embedding | None = None
     samples: int = 0
     """Views that ``embedding`` is the mean of."""
+    provisional: bool = False
+    """``embedding`` comes from a view too poor to say much; the first good one takes its place."""
     vote: TraitVote = field(default_factory=TraitVote)
 
     def likeness(self, embedding: Embedding) -> float:
         """Cosine to a view; 0, a stranger's, where nothing is known."""
         return 0.0 if self.embedding is None else similarity(self.embedding, embedding)
 
-    def learn(self, embedding: Embedding) -> None:
-        """Add a view."""
-        if self.embedding is None:
-            self.embedding = embedding
-        elif self.samples < LARGEST_SAMPLE_COUNT:
-            self.embedding = unit(self.embedding * np.float32(self.samples) + embedding)
-        self.samples += 1
+    def learn(self, embedding: Embedding, *, poor: bool = False) -> None:
+        """Add a view. A poor one counts only where nothing else is known."""
+        if self.embedding is None or (self.provisional and not poor):
+            self.embedding, self.provisional, self.samples = embedding, poor, 1
+        elif not poor:
+            if self.samples < LARGEST_SAMPLE_COUNT:
+                self.embedding = unit(self.embedding * np.float32(self.samples) + embedding)
+            self.samples += 1
 
 
 @dataclass(slots=True)
@@ -106,6 +109,12 @@ class Track:
         reach = region.side / 4
         x, y = np.clip(x, -reach, reach), np.clip(y, -reach, reach)
         return region._replace(x=region.x + float(x), y=region.y + float(y))
+
+    def sides_to(self, box: Box) -> float:
+        """How far the middle of ``box`` is from its own, in longer sides of the larger one."""
+        gap = (box[:2] + box[2:] - self.box[:2] - self.box[2:]) / 2
+        side = max(float((self.box[2:] - self.box[:2]).max()), float((box[2:] - box[:2]).max()))
+        return float(np.hypot(*gap)) / max(side, 1e-6)
 
     def follow(self, reading: MeshReading, time: float) -> None:
         """Take the reading of the next frame; begin anew where it does not continue the last."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import GraphSignature, GraphValue
-from facefusion.core.values import Frame
+from facefusion.core.values import Frame, Pixels
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.detect.yunet import OUTPUTS, YuNet
@@ -56,9 +56,16 @@ class Actor:
     side: float = 60.0
 
 
-def draw(actors: Iterable[Actor], width: int = 320, height: int = 240) -> ArrayPicture:
-    """Later actors stand in front of earlier ones."""
-    pixels = np.zeros((height, width, 3), np.uint8)
+def scenery(seed: int, width: int = 320, height: int = 240) -> Pixels:
+    """A backdrop; grey, as nobody's face is."""
+    coarse = np.random.default_rng(seed).integers(20, 200, (5, 7)).astype(np.uint8)
+    grey = cv2.resize(coarse, (width, height), interpolation=cv2.INTER_CUBIC)
+    return np.repeat(grey[..., None], 3, axis=2)
+
+
+def draw(actors: Iterable[Actor], width: int = 320, height: int = 240, backdrop: Pixels | None = None) -> ArrayPicture:
+    """Later actors stand in front of earlier ones, all before a backdrop or black."""
+    pixels = np.zeros((height, width, 3), np.uint8) if backdrop is None else backdrop.copy()
     for actor in actors:
         light = np.array([actor.colour >> bit & 1 for bit in range(3)], float)
         side = 8 * 12
@@ -97,6 +104,7 @@ class DetectorGraph:
         )
         self.runs = 0
         self.blind = False
+        self.score = 0.95
 
     def run(self, inputs):
         self.runs += 1
@@ -111,7 +119,7 @@ class DetectorGraph:
             x, y = left + (wide - 1) / 2, top + (high - 1) / 2
             column, row = int(x // 8), int(y // 8)
             cell = row * (width // 8) + column
-            outputs["cls_8"][0, cell] = outputs["obj_8"][0, cell] = 0.95
+            outputs["cls_8"][0, cell] = outputs["obj_8"][0, cell] = self.score
             outputs["bbox_8"][0, cell] = (x / 8 - column, y / 8 - row, np.log(wide / 8), np.log(high / 8))
             points = np.array((x, y)) + FIVE_PLACES * (wide, high)
             outputs["kps_8"][0, cell] = (points / 8 - (column, row)).ravel()
@@ -155,6 +163,8 @@ class IdentityGraph:
 
     def __init__(self) -> None:
         self.runs = 0
+        self.resembling: dict[int, tuple[int, float]] = {}
+        """By colour, whose identity it is seen near to, and at what cosine."""
 
     def run(self, inputs):
         self.runs += 1
@@ -162,6 +172,10 @@ class IdentityGraph:
         colour = sum(1 << bit for bit in range(3) if nose[bit] > max(nose.max() / 2, 20))
         embedding = np.full((1, 128), 0.01, np.float32)
         embedding[0, colour] = 1.0
+        if colour in self.resembling:
+            other, cosine = self.resembling[colour]
+            embedding[0, colour] = np.sqrt(1 - cosine**2)
+            embedding[0, other] = cosine
         return {"fc1": embedding}
 
 

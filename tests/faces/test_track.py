@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
+from facefusion.core.values import Frame
 from facefusion.faces.track import FaceTracker, TrackerLimits
-from tests.faces.stage import CANONICAL, Actor, Troupe, colour_of, frames
+from facefusion.pipeline.segments import WARM_UP_FRAMES
+from tests.faces.stage import CANONICAL, Actor, Troupe, colour_of, draw, frames, scenery
 
 
 def follow(scenes, limits=None):
@@ -141,3 +145,153 @@ def test_two_trackers_share_nothing():
     for (one,), (other,) in zip(first, second, strict=True):
         assert (one.track, one.fresh) == (other.track, other.fresh)
         assert np.array_equal(mesh_of(one), mesh_of(other))
+
+
+def on_stage(scenes, seeds=0):
+    """Frames of actors before a backdrop; ``seeds`` is the one of all, or one for each frame."""
+    seeds = [seeds] * len(scenes) if isinstance(seeds, int) else seeds
+    pictures = [draw(scene, backdrop=scenery(seed)) for scene, seed in zip(scenes, seeds, strict=True)]
+    return [Frame(index, Fraction(index, 25), picture) for index, picture in enumerate(pictures)]
+
+
+def numbers_of(seen):
+    return [sorted(face.track for face in faces) for faces in seen]
+
+
+@pytest.mark.parametrize(("cosine", "number"), [(0.45, 1), (0.7, 0)])
+def test_lookalike_far_away_in_one_scene_must_be_recognised_with_certainty(cosine, number):
+    troupe = Troupe()
+    troupe.identity.resembling = {2: (1, cosine)}
+    tracker = FaceTracker(troupe.analyser)
+    seen = [tracker.observe(frame) for frame in on_stage([[Actor(1, 50, 100)]] * 8 + [[]] + [[Actor(2, 270, 120)]] * 4)]
+    assert numbers_of(seen)[7:] == [[0], []] + [[number]] * 4
+
+
+def test_after_a_cut_a_likeness_counts_wherever_the_face_is():
+    troupe = Troupe()
+    troupe.identity.resembling = {2: (1, 0.45)}
+    tracker = FaceTracker(troupe.analyser)
+    stage = on_stage([[Actor(1, 50, 100)]] * 8 + [[Actor(2, 270, 120)]] * 4, [0] * 8 + [1] * 4)
+    seen = [tracker.observe(frame) for frame in stage]
+    assert numbers_of(seen) == [[0]] * 12
+    assert [faces[0].fresh for faces in seen] == [True] + [False] * 7 + [True] + [False] * 3
+
+
+@pytest.mark.parametrize(("seed", "number"), [(0, 0), (1, 1)])
+def test_view_too_poor_to_say_is_the_same_person_within_a_scene_and_another_after_a_cut(seed, number):
+    """Whoever comes out from behind a hand has not changed; whoever stands there after a cut has."""
+    troupe = Troupe()
+    tracker = FaceTracker(troupe.analyser)
+    scenes = [[Actor(1, 150, 110)]] * 8 + [[]] * 3 + [[Actor(1, 154, 112)]] * 4
+    seen = []
+    for frame in on_stage(scenes, [0] * 8 + [seed] * 7):
+        if frame.index == 8:
+            troupe.identity.resembling = {1: (5, 0.96)}
+        seen.append(tracker.observe(frame))
+    assert numbers_of(seen) == [[0]] * 8 + [[]] * 3 + [[number]] * 4
+
+
+def test_singer_is_not_taken_for_the_listener_shown_next():
+    """A cut onto another face at the very place, and alike enough to be in doubt."""
+    troupe = Troupe()
+    troupe.identity.resembling = {2: (1, 0.3)}
+    tracker = FaceTracker(troupe.analyser)
+    stage = on_stage([[Actor(1, 150, 110)]] * 8 + [[Actor(2, 156, 114)]] * 8, [0] * 8 + [1] * 8)
+    seen = [tracker.observe(frame) for frame in stage]
+    assert numbers_of(seen) == [[0]] * 8 + [[1]] * 8
+    assert [colour_of(faces[0]) for faces in seen] == [1] * 8 + [2] * 8
+
+
+def test_person_who_walks_behind_a_pillar_keeps_the_number_and_is_seen_soon():
+    scenes = [[Actor(1, 100 + step, 110)] if not 12 <= step < 42 else [] for step in range(60)]
+    tracker = FaceTracker(Troupe().analyser)
+    seen = numbers_of([tracker.observe(frame) for frame in on_stage(scenes)])
+    assert seen[:12] == [[0]] * 12
+    assert seen[12:42] == [[]] * 30
+    # Nobody else is there, so every frame is searched.
+    assert seen[42:] == [[0]] * 18
+
+
+def test_returning_person_is_seen_within_a_fifth_of_a_second_though_others_are_there():
+    other = Actor(2, 230, 120)
+    scenes = [[other, Actor(1, 100 + step, 110)] if not 12 <= step < 42 else [other] for step in range(60)]
+    troupe = Troupe()
+    tracker = FaceTracker(troupe.analyser)
+    seen = numbers_of([tracker.observe(frame) for frame in on_stage(scenes)])
+    assert [numbers for numbers in seen if len(numbers) == 2] == [[0, 1]] * seen.count([0, 1])
+    assert seen[42:48].count([0, 1]) >= 1
+    assert seen[48:] == [[0, 1]] * 12
+
+
+def test_who_comes_out_half_hidden_is_who_went_in_and_is_learnt_anew_only_from_good_views():
+    troupe = Troupe()
+    tracker = FaceTracker(troupe.analyser)
+    seen = []
+    for frame in on_stage([[Actor(1, 120, 110)]] * 10 + [[]] * 20 + [[Actor(1, 126, 110)]] * 30):
+        half_hidden = 30 <= frame.index < 40
+        troupe.detector.score = 0.6 if half_hidden else 0.95
+        troupe.identity.resembling = {1: (6, 1.0)} if half_hidden else {}
+        seen.append(tracker.observe(frame))
+    assert numbers_of(seen) == [[0]] * 10 + [[]] * 20 + [[0]] * 30
+    assert [colour_of(faces[0]) for faces in seen[30:]] == [1] * 30
+
+
+def test_first_view_of_a_person_may_be_poor():
+    """The number stays, and what was learnt from it gives way to the first good view."""
+    troupe = Troupe()
+    tracker = FaceTracker(troupe.analyser)
+    seen = []
+    for frame in on_stage([[Actor(1, 120, 110)]] * 40):
+        troupe.detector.score = 0.6 if frame.index < 5 else 0.95
+        troupe.identity.resembling = {1: (6, 1.0)} if frame.index < 5 else {}
+        seen.append(tracker.observe(frame))
+    assert numbers_of(seen) == [[0]] * 40
+    assert colour_of(seen[4][0]) == 6
+    assert colour_of(seen[-1][0]) == 1
+    assert seen[-1][0].embedding[6] < 0.05
+
+
+def test_cut_in_every_second_does_not_mix_up_three_people():
+    places = [(60, 90), (160, 120), (260, 100)]
+    scenes, seeds = [], []
+    for shot in range(5):
+        order = [(shot + person) % 3 for person in range(3)]
+        scenes += [[Actor(person + 1, *places[order[person]], 50) for person in range(3)]] * 12
+        seeds += [shot] * 12
+    tracker = FaceTracker(Troupe().analyser)
+    seen = [tracker.observe(frame) for frame in on_stage(scenes, seeds)]
+    number = {colour_of(face): face.track for face in seen[0]}
+    for faces, scene in zip(seen, scenes, strict=True):
+        assert {colour_of(face): face.track for face in faces} == number
+        for actor in scene:
+            (face,) = (face for face in faces if face.track == number[actor.colour])
+            assert np.abs((face.box[:2] + face.box[2:]) / 2 - (actor.x, actor.y)).max() < 3
+
+
+@pytest.fixture(scope="module")
+def busy_stage():
+    """Two walk past each other, one comes late, one leaves for a while, a cut at frame 70; and what is seen there."""
+
+    def scene(step):
+        actors = [Actor(1, 40 + 2.4 * step, 70, 50), Actor(2, 280 - 2.4 * step, 135, 50)]
+        if step >= 26:
+            actors.append(Actor(4, 60 + step, 205, 40))
+        if not 40 <= step < 46:
+            actors.append(Actor(6, 250, 205, 40))
+        return actors
+
+    stage = on_stage([scene(step) for step in range(90)], [0] * 70 + [1] * 20)
+    tracker = FaceTracker(Troupe().analyser)
+    return stage, [tracker.observe(frame) for frame in stage]
+
+
+@pytest.mark.parametrize("first", [20, 48, 60, 77])
+def test_what_is_seen_does_not_depend_on_where_a_segment_begins(busy_stage, first):
+    stage, expected = busy_stage
+    tracker = FaceTracker(Troupe().analyser)
+    found = [tracker.observe(frame) for frame in stage[first - WARM_UP_FRAMES : first + 25]]
+    for these, those in zip(found[WARM_UP_FRAMES:], expected[first:], strict=False):
+        mine, theirs = ({colour_of(face): mesh_of(face) for face in faces} for faces in (these, those))
+        assert mine.keys() == theirs.keys()
+        for colour, mesh in mine.items():
+            assert np.abs(mesh - theirs[colour])[:, :2].max() < 0.5
