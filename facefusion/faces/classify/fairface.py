@@ -6,18 +6,14 @@ Mitigation", WACV 2021. The graph chooses the classes itself.
 
 from __future__ import annotations
 
-import numpy as np
-
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import FittedGraph, Shape, TypedGraph
 from facefusion.core.values import FaceTraits, Landmarks5, Picture, Size
+from facefusion.faces.normalisation import IMAGENET
 from facefusion.vision.geometry import fit_template
 
 INPUT_SIDE = 224
 TEMPLATE = "arcface_112_v2"
-MEAN = np.array((0.485, 0.456, 0.406), np.float32)
-"""Of the red, green and blue of ImageNet, 0..1, as the next."""
-DEVIATION = np.array((0.229, 0.224, 0.225), np.float32)
 
 RACES = ("white", "black", "latino", "asian", "asian", "indian", "arabic")
 """By class: white, Black, Latino_Hispanic, East Asian, Southeast Asian, Indian and Middle Eastern of the paper."""
@@ -41,8 +37,7 @@ class FairFace:
     def classify(self, picture: Picture, points: Landmarks5) -> FaceTraits:
         """See :class:`~facefusion.faces.classify.base.FaceClassifier`."""
         crop = picture.warp(fit_template(points, TEMPLATE, self._side), Size(self._side, self._side))
-        colours = (crop[:, :, ::-1].astype(np.float32) / 255 - MEAN) / DEVIATION
-        outputs = self._graph.run({"input": np.ascontiguousarray(colours.transpose(2, 0, 1)[None])})
+        outputs = self._graph.run({"input": IMAGENET.encode(crop[None])})
         race, gender, age = (int(output.reshape(-1)[0]) for output in outputs[:3])
         return FaceTraits(
             gender=GENDERS[gender == 1],

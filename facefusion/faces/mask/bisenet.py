@@ -17,11 +17,11 @@ from facefusion.core.errors import ModelError
 from facefusion.core.graph import WRONG_FILE, TypedGraph
 from facefusion.core.values import Mask, Pixels, Tensor
 from facefusion.faces.mask.network import MaskNetwork
+from facefusion.faces.normalisation import IMAGENET
 
 SIDE = 512
-MEAN = np.array((0.485, 0.456, 0.406), np.float32)
-DEVIATION = np.array((0.229, 0.224, 0.225), np.float32)
-"""Of ImageNet: red, green, blue."""
+MEAN, DEVIATION = (np.array(values, np.float32) for values in (IMAGENET.mean, IMAGENET.deviation))
+"""Red, green, blue."""
 
 CLASSES: Mapping[str, int] = MappingProxyType(
     {

@@ -6,11 +6,10 @@ were trained on its embeddings, some on their direction, some on their length to
 
 from __future__ import annotations
 
-import numpy as np
-
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import FittedGraph, TypedGraph
 from facefusion.core.values import Embedding, Landmarks5, Picture, Size
+from facefusion.faces.normalisation import HALVES
 from facefusion.faces.recognise.base import IdentityReading, unit
 from facefusion.vision.geometry import fit_template
 
@@ -37,6 +36,5 @@ class ArcFace:
     def read(self, picture: Picture, points: Landmarks5) -> IdentityReading:
         """The identity of the face at ``points`` as the network gives it, and at length one."""
         crop = picture.warp(fit_template(points, TEMPLATE, self._side), Size(self._side, self._side))
-        tensor = np.ascontiguousarray(crop[:, :, ::-1].transpose(2, 0, 1)[None], np.float32) / 127.5 - 1
-        raw = self._graph.run({"input": tensor})[0][0]
+        raw = self._graph.run({"input": HALVES.encode(crop[None])})[0][0]
         return IdentityReading(raw, unit(raw))

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import GraphSignature, GraphValue
-from facefusion.processors.face_swapper.families.crops import Coding, CropNetwork, join, split
-
-HALVES = Coding((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
-IMAGENET = Coding((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+from facefusion.faces.normalisation import HALVES, IMAGENET, PLAIN
+from facefusion.processors.face_swapper.families.crops import CropNetwork, join, split
 
 
 def crop_of(side, seed, dtype):
@@ -37,7 +35,7 @@ def test_a_part_is_every_nth_pixel():
         np.testing.assert_array_equal(part, crop[row::3, column::3])
 
 
-@pytest.mark.parametrize("coding", [Coding(), HALVES, IMAGENET])
+@pytest.mark.parametrize("coding", [PLAIN, HALVES, IMAGENET])
 @given(st.integers(0, 9))
 def test_colours_come_back_to_a_ten_thousandth_of_a_level(coding, seed):
     parts = crop_of(8, seed, np.float32)[None]

@@ -7,56 +7,19 @@ sub-images, each the whole face sampled at every n-th pixel, which the network s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError, UsageError
 from facefusion.core.graph import WRONG_FILE, FittedGraph, Shape, SignedGraph, check_numbers
 from facefusion.core.values import Pixels, Tensor
 from facefusion.faces.aligned import template_of
+from facefusion.faces.normalisation import CHANNELS, Normalisation
 
-CHANNELS = 3
-LEVELS = np.float32(255)
 PIXELS_AT_ONCE = 16 * 256 * 256
 """Of the sub-images in one run of a graph that takes any number: memory grows with them, and speed no more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Coding:
-    """How a network counts colours: ``(x - mean) / deviation`` of red, green and blue, each 0..1."""
-
-    mean: tuple[float, ...] = (0.0, 0.0, 0.0)
-    deviation: tuple[float, ...] = (1.0, 1.0, 1.0)
-
-    @classmethod
-    def of(cls, card: ModelCard) -> Coding:
-        """As the entry says by its numbers ``mean`` and ``deviation``; plain 0..1 where it says nothing.
-
-        Raises:
-            ModelError: one of them is no three numbers.
-        """
-        plain = cls()
-        return cls(_three(card, "mean", plain.mean), _three(card, "deviation", plain.deviation))
-
-    def encode(self, parts: Pixels) -> Tensor:
-        """From n x height x width x 3, BGR, 0..255 to n x 3 x height x width, red first."""
-        mean, deviation = _per_channel(self.mean), _per_channel(self.deviation)
-        colours = np.ascontiguousarray(parts[..., ::-1].transpose(0, 3, 1, 2), np.float32)
-        colours /= LEVELS
-        colours -= mean
-        colours /= deviation
-        return colours
-
-    def decode(self, tensor: Tensor) -> npt.NDArray[np.float32]:
-        """The way back, clipped to 0..255; fractions of a level are kept."""
-        colours = tensor * _per_channel(self.deviation) + _per_channel(self.mean)
-        np.clip(colours, 0.0, 1.0, out=colours)
-        colours *= LEVELS
-        return np.ascontiguousarray(colours.transpose(0, 2, 3, 1)[..., ::-1])
 
 
 def split(crop: Pixels, times: int) -> Pixels:
@@ -96,7 +59,7 @@ class CropNetwork:
         graph: SignedGraph,
         source: Shape,
         *,
-        gives: Coding | None = None,
+        gives: Normalisation | None = None,
         boost: int | None = None,
     ) -> None:
         size = int(card.number("input_size"))
@@ -110,7 +73,7 @@ class CropNetwork:
         self._name = card.name
         self._times = self.side // size
         self._at_once = max(1, PIXELS_AT_ONCE // size**2)
-        self._takes = Coding.of(card)
+        self._takes = Normalisation.of(card)
         self._gives = gives or self._takes
         image = (1, CHANNELS, size, size)
         self._graph = FittedGraph(card.name, graph, {"target": image, "source": (1, *source)}, [image])
@@ -143,14 +106,3 @@ class CropNetwork:
             )
         check_numbers(self._name, result)
         return result
-
-
-def _three(card: ModelCard, name: str, default: tuple[float, ...]) -> tuple[float, ...]:
-    value = card.numbers.get(name, default)
-    if isinstance(value, tuple) and len(value) == CHANNELS:
-        return value
-    raise ModelError(f"Model {card.name}: {name} is {value!r} in the catalogue", "It must be three numbers.")
-
-
-def _per_channel(values: tuple[float, ...]) -> npt.NDArray[np.float32]:
-    return np.array(values, np.float32)[:, None, None]

@@ -11,10 +11,10 @@ from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import FaceFusionError, ModelError
 from facefusion.core.values import Embedding, Face, Picture, Pixels, Size, Tensor
 from facefusion.faces.landmark.points import aligned_points
+from facefusion.faces.normalisation import PLAIN
 from facefusion.faces.recognise.arcface import ArcFace
 from facefusion.faces.recognise.base import IdentityReading, mean_embedding
 from facefusion.processors.base import Source, Workshop, people
-from facefusion.processors.face_swapper.families.crops import Coding
 from facefusion.processors.face_swapper.families.crossface import CrossFace
 from facefusion.vision.geometry import fit_template
 
@@ -88,7 +88,7 @@ class PictureSource:
 
     def prepare(self, sources: Sequence[Source]) -> None:
         """Cut the faces out."""
-        self._known = np.concatenate([Coding().encode(self._crop(photos[0])[None]) for photos in people(sources)])
+        self._known = np.concatenate([PLAIN.encode(self._crop(photos[0])[None]) for photos in people(sources)])
 
     def of(self, picture: Picture, faces: Sequence[Face]) -> Tensor:
         """(faces, 3, side, side), red first, 0..1."""

@@ -11,8 +11,9 @@ from facefusion.core.graph import Shape
 from facefusion.core.values import Face, Frame, Picture, Size, Tensor
 from facefusion.faces.aligned import AlignedFace, align, apart
 from facefusion.faces.mask.masker import FaceMasker
+from facefusion.faces.normalisation import Normalisation
 from facefusion.processors.base import Source, Workshop
-from facefusion.processors.face_swapper.families.crops import Coding, CropNetwork
+from facefusion.processors.face_swapper.families.crops import CropNetwork
 
 
 class SourceInput(Protocol):
@@ -79,7 +80,7 @@ class NetworkSwapper:
             picture.paste(crop, np.minimum.reduce(masks), one.frame_to_crop)
 
 
-def network(workshop: Workshop, source: Shape, *, gives: Coding | None = None) -> CropNetwork:
+def network(workshop: Workshop, source: Shape, *, gives: Normalisation | None = None) -> CropNetwork:
     """The network of the chosen model, at the size that the user asks for.
 
     Args:

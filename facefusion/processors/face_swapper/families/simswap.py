@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from facefusion.faces.normalisation import PLAIN
 from facefusion.faces.recognise.arcface import LENGTH
 from facefusion.faces.recognise.base import unit
 from facefusion.processors.base import Workshop
-from facefusion.processors.face_swapper.families.crops import Coding
 from facefusion.processors.face_swapper.families.identity import converter, identity_source
 from facefusion.processors.face_swapper.families.network import NetworkSwapper, network
 
@@ -20,4 +20,4 @@ def simswap(workshop: Workshop) -> NetworkSwapper:
     """
     own = converter(workshop)
     source = identity_source(workshop, lambda identity: unit(own.convert(identity.raw)))
-    return NetworkSwapper(network(workshop, (LENGTH,), gives=Coding()), source, workshop.masker)
+    return NetworkSwapper(network(workshop, (LENGTH,), gives=PLAIN), source, workshop.masker)

@@ -1,0 +1,68 @@
+"""How the networks of the field count colours: what a crop becomes for them, and the way back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from facefusion.catalogue.card import ModelCard
+from facefusion.core.errors import ModelError
+from facefusion.core.values import Pixels, Tensor
+
+CHANNELS = 3
+LEVELS = np.float32(255)
+
+
+@dataclass(frozen=True, slots=True)
+class Normalisation:
+    """How a network counts colours: ``(x - mean) / deviation`` of red, green and blue, each 0..1."""
+
+    mean: tuple[float, ...] = (0.0, 0.0, 0.0)
+    deviation: tuple[float, ...] = (1.0, 1.0, 1.0)
+
+    @classmethod
+    def of(cls, card: ModelCard) -> Self:
+        """As the entry says by its numbers ``mean`` and ``deviation``; plain 0..1 where it says nothing.
+
+        Raises:
+            ModelError: one of them is no three numbers.
+        """
+        plain = cls()
+        return cls(_three(card, "mean", plain.mean), _three(card, "deviation", plain.deviation))
+
+    def encode(self, parts: Pixels) -> Tensor:
+        """From n x height x width x 3, BGR, 0..255 to n x 3 x height x width, red first."""
+        mean, deviation = _per_channel(self.mean), _per_channel(self.deviation)
+        colours = np.ascontiguousarray(parts[..., ::-1].transpose(0, 3, 1, 2), np.float32)
+        colours /= LEVELS
+        colours -= mean
+        colours /= deviation
+        return colours
+
+    def decode(self, tensor: Tensor) -> npt.NDArray[np.float32]:
+        """The way back, clipped to 0..255; fractions of a level are kept."""
+        colours = tensor * _per_channel(self.deviation) + _per_channel(self.mean)
+        np.clip(colours, 0.0, 1.0, out=colours)
+        colours *= LEVELS
+        return np.ascontiguousarray(colours.transpose(0, 2, 3, 1)[..., ::-1])
+
+
+PLAIN = Normalisation()
+HALVES = Normalisation((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
+"""-1..1."""
+IMAGENET = Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+"""Mean and deviation of the pictures of ImageNet."""
+
+
+def _three(card: ModelCard, name: str, default: tuple[float, ...]) -> tuple[float, ...]:
+    value = card.numbers.get(name, default)
+    if isinstance(value, tuple) and len(value) == CHANNELS:
+        return value
+    raise ModelError(f"Model {card.name}: {name} is {value!r} in the catalogue", "It must be three numbers.")
+
+
+def _per_channel(values: tuple[float, ...]) -> npt.NDArray[np.float32]:
+    return np.array(values, np.float32)[:, None, None]
