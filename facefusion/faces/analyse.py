@@ -15,7 +15,7 @@ from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.landmark.base import FaceLandmarker, MeshReading, region_of_detection, region_of_mesh
 from facefusion.faces.landmark.points import FACE_POINTS, aligned_points, eye_distance, five_points
 from facefusion.faces.landmark.refine import OutlineRefiner
-from facefusion.faces.recognise.base import FaceRecogniser
+from facefusion.faces.recognise.base import FaceRecogniser, LikenessScale
 from facefusion.vision.boxes import enclosing_box, suppress_overlaps
 from facefusion.vision.geometry import SquareRegion
 
@@ -92,6 +92,11 @@ class FaceAnalyser:
         self._angles = tuple(angles)
         self._overlap_limit = OVERLAP_LIMITS[len(set(self._angles)) - 1]
         self._other_angles = tuple(angle for angle in QUARTER_TURNS if angle not in angles)
+
+    @property
+    def likeness(self) -> LikenessScale:
+        """What the recogniser's cosines mean."""
+        return self._recogniser.likeness
 
     def faces(self, picture: Picture, *, recognise: bool, classify: bool = False) -> tuple[Face, ...]:
         """Every face of a picture on its own, best score first; faces that lie sideways or upside down too.

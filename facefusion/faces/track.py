@@ -23,15 +23,6 @@ from facefusion.faces.landmark.points import eye_distance, five_points
 from facefusion.faces.tracked import LARGEST_SAMPLE_COUNT, Identity, Track
 from facefusion.vision.boxes import box_overlap, intersection_over_union, pair_best_first
 
-SAME_PERSON = 0.36
-"""Cosine from which two views show one person; at this limit SFace errs in 1.7 % of pairs."""
-
-CERTAINLY = 0.55
-"""Cosine that two small or blurred views of two people do not reach: in street and stage scenes they had up to 0.48."""
-
-STRANGERS = 0.2
-"""Cosine below which two views show two people. Between the limits a view is too poor to say."""
-
 SAME_PLACE = 0.4
 """Overlap (intersection over union) from which two tracks lie on one face, or one face hides the other."""
 
@@ -92,6 +83,7 @@ class FaceTracker:
     def __init__(self, analyser: FaceAnalyser, limits: TrackerLimits = TrackerLimits()) -> None:
         self._analyser = analyser
         self._limits = limits
+        self._likeness = analyser.likeness
         self._tracks: list[Track] = []
         self._next_number = 0
         self._searched = self._searched_turned = -math.inf
@@ -193,7 +185,7 @@ class FaceTracker:
             view = self._analyser.recognise(picture, find.points)
             if track.doubted:
                 doubted.append((track, view))
-            elif track.identity.likeness(view) >= SAME_PERSON:
+            elif track.identity.likeness(view) >= self._likeness.same:
                 self._learn(track, view, picture)
         if doubted:
             self._settle(doubted, picture)
@@ -212,11 +204,15 @@ class FaceTracker:
         own = [track.identity for track, _ in doubted]
         known = own + [track.identity for track in self._lost()]
         likeness = np.array([[identity.likeness(view) for identity in known] for _, view in doubted], np.float32)
-        pairs = pair_best_first(likeness, SAME_PERSON)
+        pairs = pair_best_first(likeness, self._likeness.same)
         for row, (track, view) in enumerate(doubted):
             track.doubted = False
             taken = row in pairs.values()
-            if row not in pairs and not taken and (likeness[row, row] >= STRANGERS or track.identity.provisional):
+            if (
+                row not in pairs
+                and not taken
+                and (likeness[row, row] >= self._likeness.strangers or track.identity.provisional)
+            ):
                 if track.identity.provisional:
                     self._learn(track, view, picture)
                 continue
@@ -249,7 +245,7 @@ class FaceTracker:
                 self._learn(track, view, picture, poor=poor)
             else:
                 track.restart(measured, time, stale=time - track.seen > STALE or track.seen < self._scene)
-                if track.identity.likeness(view) >= SAME_PERSON:
+                if track.identity.likeness(view) >= self._likeness.same:
                     self._learn(track, view, picture, poor=poor)
             track.doubted |= poor
 
@@ -264,14 +260,14 @@ class FaceTracker:
             likeness, missed = track.identity.likeness(view), time - track.seen
             if track.seen < self._scene:
                 return likeness
-            believed = poor or (missed <= self._limits.patience and likeness >= STRANGERS)
+            believed = poor or (missed <= self._limits.patience and likeness >= self._likeness.strangers)
             if believed and box_overlap(box, track.box) > self._limits.link:
-                return max(likeness, 0.0) + SAME_PERSON
+                return max(likeness, 0.0) + self._likeness.same
             far = track.sides_to(box) > min(REACH + SPEED * missed, FARTHEST)
-            return likeness - CERTAINLY + SAME_PERSON if far else likeness
+            return likeness - self._likeness.certain + self._likeness.same if far else likeness
 
         best = max(self._lost(), key=fitness, default=None)
-        return best if best is not None and fitness(best) >= SAME_PERSON else None
+        return best if best is not None and fitness(best) >= self._likeness.same else None
 
     def _new_identity(self) -> Identity:
         self._next_number += 1

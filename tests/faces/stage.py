@@ -182,10 +182,11 @@ class IdentityGraph:
 class Troupe:
     """An analyser over the drawn faces, with its graphs at hand for counting."""
 
-    def __init__(self) -> None:
+    def __init__(self, recogniser: ModelCard | None = None) -> None:
         self.detector, self.mesh, self.identity = DetectorGraph(), MeshGraph(), IdentityGraph()
         search = FaceSearch(YuNet(card("yunet"), self.detector))
-        self.analyser = FaceAnalyser(search, FaceMesh(card("mesh"), self.mesh), SFace(card("sface"), self.identity))
+        mesh, identity = FaceMesh(card("mesh"), self.mesh), SFace(recogniser or card("sface"), self.identity)
+        self.analyser = FaceAnalyser(search, mesh, identity)
 
 
 def frames(scenes: Sequence[Sequence[Actor]], rate: int = 25) -> list[Frame]:

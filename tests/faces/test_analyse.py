@@ -22,7 +22,7 @@ from facefusion.faces.landmark.points import (
     five_points,
     sixty_eight_points,
 )
-from facefusion.faces.recognise.base import distance, mean_embedding, unit
+from facefusion.faces.recognise.base import LikenessScale, distance, mean_embedding, unit
 from facefusion.faces.recognise.sface import SFace
 from facefusion.vision.geometry import FACE_TEMPLATES, SquareRegion
 from tests.faces.fakes import ArrayPicture, blank
@@ -162,6 +162,13 @@ def test_the_scale_of_a_detector_stands_in_its_entry():
     entry = replace(card("scrfd"), numbers={"turned_score": 0.7, "sample_score": 0.6, "overlap_limit": 0.4})
     assert ScoreScale.of(entry) == ScoreScale(clear=0.92, turned=0.7, sample=0.6, doubtful=0.75)
     assert ScoreScale.of(card("yunet")) == YUNET_SCORES
+
+
+def test_the_scale_of_a_recogniser_stands_in_its_entry():
+    entry = replace(card("arcface"), numbers={"same_likeness": 0.3, "strangers_likeness": 0.1, "input_size": 112})
+    assert LikenessScale.of(entry) == LikenessScale(same=0.3, certain=0.55, strangers=0.1)
+    assert SFace(entry, IdentityGraph()).likeness == LikenessScale.of(entry)
+    assert LikenessScale.of(card("sface")) == LikenessScale()
 
 
 class Believer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from facefusion.core.values import Frame
 from facefusion.faces.track import FaceTracker, TrackerLimits
 from facefusion.pipeline.segments import WARM_UP_FRAMES
-from tests.faces.stage import CANONICAL, Actor, Troupe, colour_of, draw, frames, scenery
+from tests.faces.stage import CANONICAL, Actor, Troupe, card, colour_of, draw, frames, scenery
 
 
 def follow(scenes, limits=None):
@@ -189,6 +190,16 @@ def test_view_too_poor_to_say_is_the_same_person_within_a_scene_and_another_afte
             troupe.identity.resembling = {1: (5, 0.96)}
         seen.append(tracker.observe(frame))
     assert numbers_of(seen) == [[0]] * 8 + [[]] * 3 + [[number]] * 4
+
+
+@pytest.mark.parametrize(("same", "number"), [(0.36, 1), (0.28, 0)])
+def test_recogniser_says_from_which_likeness_on_two_views_show_one_person(same, number):
+    troupe = Troupe(replace(card("sface"), numbers={"same_likeness": same}))
+    troupe.identity.resembling = {2: (1, 0.32)}
+    tracker = FaceTracker(troupe.analyser)
+    stage = on_stage([[Actor(1, 50, 100)]] * 4 + [[Actor(2, 270, 120)]] * 2, [0] * 4 + [1] * 2)
+    seen = [tracker.observe(frame) for frame in stage]
+    assert numbers_of(seen) == [[0]] * 4 + [[number]] * 2
 
 
 def test_singer_is_not_taken_for_the_listener_shown_next():

@@ -10,7 +10,7 @@ from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import FittedGraph, TypedGraph
 from facefusion.core.values import Embedding, Landmarks5, Picture, Size
 from facefusion.faces.normalisation import HALVES
-from facefusion.faces.recognise.base import IdentityReading, unit
+from facefusion.faces.recognise.base import IdentityReading, LikenessScale, unit
 from facefusion.vision.geometry import fit_template
 
 INPUT_SIDE = 112
@@ -26,6 +26,7 @@ class ArcFace:
     """
 
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
+        self.likeness = LikenessScale.of(card)
         self._side = int(card.number("input_size", INPUT_SIDE))
         self._graph = FittedGraph(card.name, graph, {"input": (1, 3, self._side, self._side)}, [(1, LENGTH)])
 

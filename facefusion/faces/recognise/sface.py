@@ -12,7 +12,7 @@ import numpy as np
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import FittedGraph, TypedGraph
 from facefusion.core.values import Embedding, Landmarks5, Picture, Size
-from facefusion.faces.recognise.base import unit
+from facefusion.faces.recognise.base import LikenessScale, unit
 from facefusion.vision.geometry import fit_template
 
 INPUT_SIDE = 112
@@ -28,6 +28,7 @@ class SFace:
     """
 
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
+        self.likeness = LikenessScale.of(card)
         self._side = int(card.number("input_size", INPUT_SIDE))
         self._graph = FittedGraph(card.name, graph, {"data": (1, 3, self._side, self._side)}, [(1, LENGTH)])
 
