@@ -18,7 +18,10 @@ logger = logging.getLogger(__name__)
 Shape: TypeAlias = tuple[int | None, ...]
 """Sizes by dimension; None where any size will do, or where a graph leaves the dimension open."""
 
-WRONG_FILE = "Its file is another model than the catalogue says: delete it and fetch it with force-download."
+WRONG_FILE = (
+    "Its file is another model than the catalogue says: delete it and fetch it with force-download, "
+    "or bring the right one."
+)
 """What can be done about a graph that does not fit its family."""
 
 

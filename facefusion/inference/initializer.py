@@ -51,12 +51,14 @@ def last_initializer(path: Path) -> Tensor:
         if tensor is None:
             raise ModelError(
                 f"{path} holds no constant",
-                "It was saved anew and lost what its family needs: delete it and fetch it with force-download.",
+                "It was saved anew and lost what its family needs: delete it and fetch it with force-download, "
+                "or bring the right one.",
             )
         return np.asarray(numpy_helper.to_array(tensor), np.float32)
     except (OSError, ValueError, TypeError, IndexError, DecodeError) as error:
         raise ModelError(
-            f"{path} cannot be read as a graph ({error})", "Delete the file and fetch it again with force-download."
+            f"{path} cannot be read as a graph ({error})",
+            "Delete the file and fetch it again with force-download, or bring another one.",
         ) from error
 
 

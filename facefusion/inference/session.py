@@ -179,7 +179,7 @@ def _create(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not 
     except _FILE_ERRORS as error:
         raise ModelError(
             f"{model.name}: {model.path} cannot be read as a graph ({_reason(error)})",
-            "Delete the file and fetch it again with force-download.",
+            "Delete the file and fetch it again with force-download, or bring another one.",
         ) from error
     except _LOAD_ERRORS as error:
         if _is_out_of_memory(error):
@@ -191,7 +191,7 @@ def _create(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not 
             ) from error
         raise ModelError(
             f"{model.name}: {model.path} could not be loaded ({_reason(error)})",
-            "Delete the file and fetch it again with force-download.",
+            "Delete the file and fetch it again with force-download, or bring another one.",
         ) from error
 
 

@@ -8,7 +8,10 @@ import pytest
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import FittedGraph, GraphSignature, GraphValue, check_signature
 
-REMEDY = "Its file is another model than the catalogue says: delete it and fetch it with force-download."
+REMEDY = (
+    "Its file is another model than the catalogue says: delete it and fetch it with force-download, "
+    "or bring the right one."
+)
 
 
 def value(*shape, dtype=np.float32):

@@ -16,7 +16,10 @@ from facefusion.faces.settings import MASK_REGIONS
 from tests.toys import masks as toys
 from tests.toys.pooled import Toys
 
-REMEDY = "Its file is another model than the catalogue says: delete it and fetch it with force-download."
+REMEDY = (
+    "Its file is another model than the catalogue says: delete it and fetch it with force-download, "
+    "or bring the right one."
+)
 
 
 def crop(side=128, seed=1):

@@ -60,7 +60,8 @@ def test_a_graph_without_constants_is_refused(tmp_path):
         last_initializer(path)
     assert str(refused.value) == (
         f"{path} holds no constant. "
-        "It was saved anew and lost what its family needs: delete it and fetch it with force-download."
+        "It was saved anew and lost what its family needs: delete it and fetch it with force-download, "
+        "or bring the right one."
     )
 
 

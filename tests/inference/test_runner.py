@@ -39,7 +39,8 @@ def test_inputs_of_other_names_are_refused(tmp_path, given, said):
         PooledGraph(shared, graph(tmp_path), UNSTOPPED).run(dict.fromkeys(given, np.zeros((1, 4), np.float32)))
     assert str(refused.value) == (
         f"affine: the graph takes the inputs x and was given {said}. "
-        "Its file is another model than the catalogue says: delete it and fetch it with force-download."
+        "Its file is another model than the catalogue says: delete it and fetch it with force-download, "
+        "or bring the right one."
     )
 
 

@@ -99,7 +99,9 @@ def test_a_file_that_is_no_graph_is_named(tmp_path):
     with pytest.raises(ModelError) as refused:
         OrtSession(request(ModelFile("broken", path)))
     assert str(refused.value).startswith(f"broken: {path} cannot be read as a graph (")
-    assert str(refused.value).endswith("). Delete the file and fetch it again with force-download.")
+    assert str(refused.value).endswith(
+        "). Delete the file and fetch it again with force-download, or bring another one."
+    )
 
 
 def test_inputs_of_the_wrong_shape_are_refused_with_the_reason(tmp_path):

@@ -85,5 +85,6 @@ def test_a_result_of_another_size_is_refused():
         network.run([crop_of(8, 1, np.uint8)], np.zeros((1, 512), np.float32))
     assert str(refused.value) == (
         "toy: the graph gave (1, 3, 4, 4) for a face of (1, 3, 8, 8). "
-        "Its file is another model than the catalogue says: delete it and fetch it with force-download."
+        "Its file is another model than the catalogue says: delete it and fetch it with force-download, "
+        "or bring the right one."
     )

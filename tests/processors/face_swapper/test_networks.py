@@ -226,7 +226,10 @@ def test_values_that_are_no_numbers_do_not_reach_the_picture(tmp_path):
     np.testing.assert_array_equal(picture.pixels, PIXELS)
 
 
-REFETCH = "Its file is another model than the catalogue says: delete it and fetch it with force-download."
+REFETCH = (
+    "Its file is another model than the catalogue says: delete it and fetch it with force-download, "
+    "or bring the right one."
+)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +257,7 @@ REFETCH = "Its file is another model than the catalogue says: delete it and fetc
             "inswapper",
             colour_swapper((512,), 64),
             "toy: the last constant of its file is 4 and must be the 512 x 512 matrix of identities. "
-            "It was saved anew in another order: delete it and fetch it with force-download.",
+            "It was saved anew in another order: delete it and fetch it with force-download, or bring the right one.",
         ),
     ],
 )

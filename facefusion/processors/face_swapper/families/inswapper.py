@@ -25,7 +25,7 @@ def inswapper(workshop: Workshop) -> NetworkSwapper:
         found = " x ".join(str(size) for size in matrix.shape) or "one number"
         raise ModelError(
             f"{card.name}: the last constant of its file is {found} and must be the 512 x 512 matrix of identities",
-            "It was saved anew in another order: delete it and fetch it with force-download.",
+            "It was saved anew in another order: delete it and fetch it with force-download, or bring the right one.",
         )
 
     def code(identity: IdentityReading) -> Embedding:
