@@ -14,6 +14,7 @@ from facefusion.app.faces import build_tracker
 from facefusion.core.errors import ModelError, PastEndError
 from facefusion.faces.track import TrackerLimits
 from tests.app.conftest import TARGET, Run, settings
+from tests.faces.stage import Troupe
 
 Make = Callable[..., np.ndarray]
 
@@ -93,7 +94,7 @@ def test_a_face_that_the_landmarker_is_not_sure_of_is_left_alone(make: Make, sti
 
 def test_the_overlap_that_links_a_face_to_a_known_one_is_the_trackers(engine) -> None:
     def links(score: float) -> float:
-        return build_tracker(settings(engine, face_tracker_score=score), None)._limits.link  # type: ignore[arg-type]
+        return build_tracker(settings(engine, face_tracker_score=score), Troupe().analyser)._limits.link
 
     assert (links(0.0), links(0.45)) == (TrackerLimits().link, 0.45)
 
