@@ -60,7 +60,7 @@ def scenery(seed: int, width: int = 320, height: int = 240) -> Pixels:
     """A backdrop; grey, as nobody's face is."""
     coarse = np.random.default_rng(seed).integers(20, 200, (5, 7)).astype(np.uint8)
     grey = cv2.resize(coarse, (width, height), interpolation=cv2.INTER_CUBIC)
-    return np.repeat(grey[..., None], 3, axis=2)
+    return np.repeat(grey[..., None], 3, axis=2).astype(np.uint8)
 
 
 def draw(actors: Iterable[Actor], width: int = 320, height: int = 240, backdrop: Pixels | None = None) -> ArrayPicture:
