@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,6 +21,17 @@ BIG = frozenset({"real_esrgan_x4"})
 # A busy machine would fail tests otherwise.
 settings.register_profile("without deadline", deadline=None)
 settings.load_profile("without deadline")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def hangups_are_heard() -> Iterator[None]:
+    """Under ``nohup`` whatever tests start would ignore the end of its terminal; here it is as at a terminal."""
+    if not hasattr(signal, "SIGHUP"):
+        yield
+        return
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(autouse=True)

@@ -70,7 +70,7 @@ raise SystemExit(main(["run", "-t", "target.mp4", "-o", "result.mp4", "--log-lev
 def python(code, *words, cwd=ROOT):
     call = [sys.executable, "-c", code, *map(str, words)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(call, cwd=cwd, env=environment, text=True, capture_output=True, check=False)
+    return subprocess.run(call, cwd=cwd, env=environment, text=True, capture_output=True, check=False, timeout=120)
 
 
 @pytest.fixture
