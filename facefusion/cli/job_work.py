@@ -17,6 +17,7 @@ from facefusion.config.state import Snapshot
 from facefusion.core.errors import FaceFusionError, Stopped
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
+from facefusion.core.wording import counted
 from facefusion.jobs.model import Job, JobStatus
 from facefusion.jobs.runner import JobRunner
 from facefusion.jobs.store import JobStore
@@ -133,7 +134,7 @@ class JobVoice:
         self.job = job.name
         count = len(job.steps)
         fields = {"event": "job_started", "job": job.name, "steps": count}
-        self._context.terminal.line(f"job {job.name}: {count} step{'' if count == 1 else 's'}", fields=fields)
+        self._context.terminal.line(f"job {job.name}: {counted(count, 'step')}", fields=fields)
 
     def delivered(self, output: Path) -> None:
         """Write the path of an output, unless it came too late."""

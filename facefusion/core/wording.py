@@ -36,3 +36,8 @@ def _written(character: str) -> str:
     if unicodedata.category(character) in _CONTROLS or character in _TURNS:
         return character.encode("unicode_escape").decode("ascii")
     return character
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with what it counts: ``1 frame``, ``3 frames``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from facefusion.config.schema import OptionSpec, Schema
 from facefusion.config.values import format_value
-from facefusion.core.wording import printable
+from facefusion.core.wording import counted, printable
 from facefusion.doctor.finding import Finding, Level, is_faulty
 from facefusion.doctor.settings import SCALE
 
@@ -33,7 +33,7 @@ def conclusion(findings: Sequence[Finding]) -> str:
     """One line on all of them."""
     faults = sum(finding.level is Level.FAULT for finding in findings)
     warnings = sum(finding.level is Level.WARNING for finding in findings)
-    counts = ", ".join(_count(number, noun) for number, noun in ((faults, "fault"), (warnings, "warning")) if number)
+    counts = ", ".join(counted(number, noun) for number, noun in ((faults, "fault"), (warnings, "warning")) if number)
     ready = "A run with these settings cannot work" if faults else "Ready to run"
     return f"{ready}{f' ({counts})' if counts else ''}."
 
@@ -101,7 +101,3 @@ def _advice(advice: Advice, schema: Schema) -> dict[str, object]:
         "largest_height": advice.height,
         "largest_height_reason": advice.height_reason,
     }
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from facefusion.core.errors import FaceNotFoundError
 from facefusion.core.values import Embedding, Face, Frame
+from facefusion.core.wording import counted
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.recognise.base import distance
 from facefusion.faces.selection import LOYALTY, find_reference_frame, meant, sort_faces
@@ -98,10 +99,8 @@ def find_numbered_faces(
     seen = find_reference_frame(frames, analyser, people, least=least, explicit=explicit)
     highest = f"--face-map names face {least - 1}, counted from 0"
     if len(seen.faces) < least:
-        chosen = (
-            f"Frame {seen.index} of the target, chosen with --reference-frame-number, shows {_counted(len(seen.faces))}"
-        )
-        none = f"No frame of the target from {seen.first} on shows {_counted(least)}"
+        chosen = f"Frame {seen.index} of the target, chosen with --reference-frame-number, shows {counted(len(seen.faces), 'face')}"
+        none = f"No frame of the target from {seen.first} on shows {counted(least, 'face')}"
         raise FaceNotFoundError(
             f"{chosen if explicit else none}{meant(people)}, and {highest}",
             "Choose another frame with --reference-frame-number, or name a picture of the person in place of a number.",
@@ -111,10 +110,6 @@ def find_numbered_faces(
             Notice(f"Frame {seen.first} shows too few faces, as {highest}; they are counted in frame {seen.index}.")
         )
     return sort_faces(seen.faces, settings.face_selector_order)
-
-
-def _counted(faces: int) -> str:
-    return "1 face" if faces == 1 else f"{faces} faces"
 
 
 def lookalikes(references: Sequence[Reference], limit: float) -> tuple[tuple[int, int], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from facefusion.core.wording import printable
+from facefusion.core.wording import counted, printable
 from facefusion.jobs.model import Job, JobStatus, StepStatus
 from facefusion.jobs.outputs import Outputs, waits_for
 
@@ -41,7 +41,7 @@ def ago(moment: datetime | None, now: datetime) -> str:
     for name, unit in UNITS:
         count = passed // unit
         if count >= 1:
-            return f"{count} {name}{'' if count == 1 else 's'} ago"
+            return f"{counted(count, name)} ago"
     return "just now"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from facefusion.core.report import RunReport
+from facefusion.core.wording import counted
 
 HELD_SHOWN = 10
 """More held frames than this are counted, not listed."""
@@ -17,7 +18,7 @@ def summary_lines(report: RunReport, *, stages: bool = False) -> tuple[str, ...]
         rows.append(("unchanged", _held(report.held_frames)))
     damage = [(report.damaged_frames, "patched up"), (report.lost_frames, "lost")]
     if any(count for count, _ in damage):
-        rows.append(("damaged", ", ".join(f"{_count(count, 'frame')} {fate}" for count, fate in damage if count)))
+        rows.append(("damaged", ", ".join(f"{counted(count, 'frame')} {fate}" for count, fate in damage if count)))
     rows += [
         ("faces", _faces(report)),
         ("speed", _speed(report)),
@@ -84,8 +85,4 @@ def _models(models: Mapping[str, str]) -> str:
 def _held(frames: Sequence[int]) -> str:
     shown = ", ".join(str(index) for index in frames[:HELD_SHOWN])
     more = ", ..." if len(frames) > HELD_SHOWN else ""
-    return f"{_count(len(frames), 'frame')} passed through: {shown}{more}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{counted(len(frames), 'frame')} passed through: {shown}{more}"

@@ -32,6 +32,7 @@ import filelock
 
 from facefusion.core.errors import ResourceError
 from facefusion.core.storage import flush, refusal, write_whole
+from facefusion.core.wording import counted
 from facefusion.pipeline.left_folders import FORMAT, KEPT, LOCK, MARK, SEGMENT, LeftFolder, read_json, unused
 from facefusion.pipeline.work_root import REMEDY, alone, lock_on, work_root
 
@@ -263,7 +264,7 @@ def _change(name: str, old: str | None, new: str | None) -> str:
 
 
 def _segments(count: int) -> str:
-    return f"{count} finished segment{'' if count == 1 else 's'}"
+    return counted(count, "finished segment")
 
 
 def _verified(folder: Path) -> tuple[tuple[Mapping[str, object], ...], str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from facefusion.app.clean import Cleaned
+from facefusion.cli.main import main
 from facefusion.config.settings import GENERAL_GROUPS, PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.report import RunReport
@@ -72,3 +73,14 @@ class FakeApplication:
 
     def release_models(self) -> None:
         self.released += 1
+
+
+def caller(capsys):
+    """A function that runs a command line on a program of its own, and gives its status and both its streams."""
+
+    def run(*words, application=None):
+        code = main(words, application or FakeApplication())
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run

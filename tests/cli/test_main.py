@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from facefusion.cli.main import main
 from facefusion.config.settings import PathsSettings, ProcessorsSettings
 from facefusion.core.errors import ContentRefusedError, ModelError, Stopped
 from facefusion.doctor import requirements
 from facefusion.observability.events import Notice
-from tests.cli.fakes import REPORT, FakeApplication
+from tests.cli.fakes import REPORT, FakeApplication, caller
 from tests.config.groups import SampleDetector, SampleExecution
 
 REQUEST = ("-s", "source.jpg", "-t", "target.mp4", "-o", "result.mp4")
@@ -29,12 +28,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def call(capsys):
-    def run(*words, application=None):
-        code = main(words, application or FakeApplication())
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
+    return caller(capsys)
 
 
 def test_no_command_shows_help(call):

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from facefusion.cli.main import main
 from facefusion.core.errors import MediaError
-from tests.cli.fakes import FakeApplication
+from tests.cli.fakes import FakeApplication, caller
 
 LONG = "a1" * 75
 ODD = ["2024-01-01 12:30", "wedding: part 1", "im.", "x" * 101, "NUL", "who?"]
@@ -27,12 +26,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def call(capsys):
-    def run(*words, application=None):
-        code = main(words, application or FakeApplication())
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
+    return caller(capsys)
 
 
 def digest(job_id):

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from facefusion.cli.main import main
 from facefusion.config.origin import DEFAULT
 from facefusion.config.settings import MiscSettings, PathsSettings, ProcessorsSettings
 from facefusion.core.errors import ContentRefusedError, MediaError, ModelError, UsageError
 from facefusion.jobs.outputs import Outputs
-from tests.cli.fakes import REPORT, FakeApplication
+from tests.cli.fakes import REPORT, FakeApplication, caller
 from tests.config.groups import SampleDetector
 
 REQUEST = ("-s", "source.jpg", "-t", "target.mp4", "-o", "result.mp4")
@@ -32,12 +31,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def call(capsys):
-    def run(*words, application=None):
-        code = main(words, application or FakeApplication())
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
+    return caller(capsys)
 
 
 @pytest.fixture
