@@ -99,7 +99,8 @@ def find_numbered_faces(
     seen = find_reference_frame(frames, analyser, people, least=least, explicit=explicit)
     highest = f"--face-map names face {least - 1}, counted from 0"
     if len(seen.faces) < least:
-        chosen = f"Frame {seen.index} of the target, chosen with --reference-frame-number, shows {counted(len(seen.faces), 'face')}"
+        shown = counted(len(seen.faces), "face")
+        chosen = f"Frame {seen.index} of the target, chosen with --reference-frame-number, shows {shown}"
         none = f"No frame of the target from {seen.first} on shows {counted(least, 'face')}"
         raise FaceNotFoundError(
             f"{chosen if explicit else none}{meant(people)}, and {highest}",
