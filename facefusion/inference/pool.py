@@ -28,6 +28,7 @@ from facefusion.inference.session import (
     Session,
     SessionLoader,
 )
+from facefusion.inference.tally import RunTally
 from facefusion.memory.budget import session_bytes
 from facefusion.observability.events import EventSink, ModelLoaded, Notice
 
@@ -129,6 +130,8 @@ class InferencePool:
         self._digests = FileDigests()
         self._counters = PoolCounters()
         self._used: dict[str, list[str]] = {}
+        self.tally = RunTally()
+        """Of the runs of all graphs; whoever begins a step clears it."""
         self._closed = False
         self._timer = IdleTimer(min(60.0, idle_seconds / 4), self.release_idle) if idle_seconds > 0 else None
 

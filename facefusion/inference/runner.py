@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 from facefusion.core.errors import ModelError
@@ -52,12 +53,15 @@ class PooledGraph:
         """
         with self._interruption.run() as options, self._pool.lease(self._model) as lease:
             self._check(inputs, lease.session.signature.inputs)
+            begin = time.perf_counter()
             try:
-                return lease.run(inputs, options)
+                outputs = lease.run(inputs, options)
             except DeviceMemoryError:
                 if not self._pool.release_unused():
                     raise
-                return lease.run(inputs, options)
+                outputs = lease.run(inputs, options)
+            self._pool.tally.add(self._model, inputs, time.perf_counter() - begin)
+            return outputs
 
     def last_initializer(self) -> Tensor:
         """See :meth:`facefusion.core.graph.SignedGraph.last_initializer`."""

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from facefusion.core.stop import StopToken
+from facefusion.inference.bare import bare_seconds
+from facefusion.inference.execution import Device
+from facefusion.inference.interruption import Interruption
+from facefusion.inference.pool import InferencePool
+from facefusion.inference.runner import PooledGraph
+from facefusion.inference.tally import GraphRuns, RunTally
+from tests.inference.fakes import FakeLoader, Heard, execution, file, graph
+
+FLOAT, WHOLE = np.dtype(np.float32), np.dtype(np.int64)
+
+
+def request(folder):
+    return execution().requests(file(folder, "a"), "", Device(0))[0]
+
+
+@dataclass
+class Timed:
+    """Loads sessions of which a run takes as long as is said for its number of threads, one caller at a time."""
+
+    seconds: dict[int, float]
+    loaded: list[int] = field(default_factory=list)
+    fed: list[dict] = field(default_factory=list)
+    clocks: threading.local = field(default_factory=threading.local)
+
+    def load(self, request):
+        self.loaded.append(request.threads)
+        loader = self
+
+        class Session:
+            def run(self, inputs):
+                loader.fed.append(inputs)
+                loader.clocks.now = loader.now() + loader.seconds[request.threads]
+
+        return Session()
+
+    def now(self):
+        return getattr(self.clocks, "now", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "best"),
+    [
+        ({1: 4.0, 2: 2.0, 4: 1.5}, 1.0),  # four callers, each by itself
+        ({1: 4.0, 2: 1.0, 4: 0.6}, 0.5),  # two callers with two threads
+        ({1: 8.0, 2: 4.0, 4: 0.25}, 0.25),  # one with four
+    ],
+)
+def test_the_best_use_of_the_cores_counts(tmp_path, seconds, best):
+    timed = Timed(seconds)
+    found = bare_seconds(request(tmp_path), (("x", (1, 2), FLOAT),), 4, 10.0, load=timed.load, clock=timed.now)
+    assert found == pytest.approx(best)
+    assert timed.loaded == [1, 2, 4]
+
+
+def test_one_core_is_one_caller(tmp_path):
+    timed = Timed({1: 3.0})
+    assert bare_seconds(request(tmp_path), (("x", (1,), FLOAT),), 1, 0.0, load=timed.load, clock=timed.now) == 3.0
+    assert timed.loaded == [1]
+
+
+def test_inputs_have_the_shapes_and_types_that_were_run(tmp_path):
+    timed = Timed({1: 1.0})
+    fed = (("x", (2, 3), FLOAT), ("step", (1,), WHOLE))
+    bare_seconds(request(tmp_path), fed, 1, 0.0, load=timed.load, clock=timed.now)
+    for inputs in timed.fed:
+        assert {name: (tensor.shape, tensor.dtype) for name, tensor in inputs.items()} == {
+            "x": ((2, 3), FLOAT),
+            "step": ((1,), WHOLE),
+        }
+        assert 0 <= inputs["x"].min() < inputs["x"].max() < 1
+
+
+def test_a_real_graph_takes_time(tmp_path):
+    wanted = execution().requests(graph(tmp_path), "", Device(0))[0]
+    assert bare_seconds(wanted, (("x", (1, 4), FLOAT),), 2, 0.0) > 0
+
+
+def test_runs_are_counted_by_shape(tmp_path):
+    model = file(tmp_path, "a")
+    tally = RunTally()
+    one, two = {"x": np.zeros((1, 4), np.float32)}, {"x": np.zeros((2, 4), np.float32)}
+    tally.add(model, one, 1.0)
+    tally.add(model, two, 8.0)
+    tally.add(model, one, 2.0)
+    assert tally.runs() == (
+        GraphRuns(model, (("x", (1, 4), FLOAT),), 2, 3.0),
+        GraphRuns(model, (("x", (2, 4), FLOAT),), 1, 8.0),
+    )
+    tally.clear()
+    assert tally.runs() == ()
+
+
+def test_a_pool_counts_what_runs_through_it(tmp_path):
+    model = file(tmp_path, "a")
+    with InferencePool(execution(), events=Heard(), load=FakeLoader()) as pool:
+        runner = PooledGraph(pool, model, Interruption(StopToken()))
+        for _ in range(3):
+            runner.run({"x": np.zeros((1, 4), np.float32)})
+        (runs,) = pool.tally.runs()
+    assert (runs.model, runs.fed, runs.count) == (model, (("x", (1, 4), FLOAT),), 3)
