@@ -9,17 +9,14 @@ from facefusion.app.faces import build_masker, mask_models
 from facefusion.cli.application import load_application
 from facefusion.cli.main import program_schema
 from facefusion.config.state import Snapshot
-from facefusion.core.values import Face
 from facefusion.faces.bench import Bench
 from facefusion.faces.mask.base import NO_MASKS, SEAM_MASKS, SWAP_MASKS
 from facefusion.faces.mask.curve import soften_inward
+from tests.faces.fakes import cut
 from tests.toys import masks as toys
 from tests.toys.pooled import Toys
 
 ALL = ("box", "occlusion", "area", "region")
-
-NOBODY = Face(np.zeros(4, np.float32), 1.0, np.zeros((5, 2), np.float32))
-"""Regions are told by the pixels alone."""
 
 
 def snapshot(**values):
@@ -52,7 +49,7 @@ def test_the_masker_gets_the_networks_of_the_models_chosen(tmp_path):
     with Toys(tmp_path) as pool:
         graphs = {"xseg_1": toys.occluder(), "bisenet_resnet_34": toys.parser(side=256)}
         made = build_masker(chosen, SWAP_MASKS, cards, Bench(lambda card: pool.run(graphs[card.name])))
-        before, after = made.before(crop), made.after(crop, NOBODY, np.eye(2, 3))
+        before, after = made.before(cut(crop)), made.after(cut(crop))
     upper, left = np.zeros((2, 256, 256), np.float32)
     upper[:100] = 1
     left[:, :150] = 1
@@ -62,4 +59,4 @@ def test_the_masker_gets_the_networks_of_the_models_chosen(tmp_path):
 
 def test_without_a_mask_that_needs_one_no_graph_is_touched():
     made = build_masker(snapshot(), SWAP_MASKS, {}, Bench(lambda card: pytest.fail("a graph was asked for")))
-    assert made.before(np.zeros((8, 8, 3), np.uint8)).shape == (8, 8)
+    assert made.before(cut(np.zeros((8, 8, 3), np.uint8))).shape == (8, 8)

@@ -8,7 +8,12 @@ from typing import Any
 import cv2
 import numpy as np
 
-from facefusion.core.values import Affine, Mask, Pixels, Size
+from facefusion.core.values import Affine, Face, Mask, Pixels, Size
+from facefusion.faces.mask.base import FaceCrop
+
+NOBODY = Face(np.zeros(4, np.float32), 1.0, np.zeros((5, 2), np.float32))
+WHERE_IT_IS = np.eye(2, 3)
+"""The frame is the crop."""
 
 
 class ArrayPicture:
@@ -66,3 +71,8 @@ def drawn(points: Sequence[tuple[float, float]], width: int = 320, height: int =
     for x, y in points:
         cv2.circle(pixels, (round(x), round(y)), 2, (255, 255, 255), -1)
     return ArrayPicture(pixels)
+
+
+def cut(pixels: Any, face: Face = NOBODY, frame_to_crop: Affine = WHERE_IT_IS) -> FaceCrop:
+    """A crop of a picture of which nobody has to see more."""
+    return FaceCrop(pixels, face, frame_to_crop, ArrayPicture(pixels))

@@ -13,6 +13,7 @@ from facefusion.faces.mask.bisenet import CLASSES, BiSeNet
 from facefusion.faces.mask.families import build_occluder, build_parser
 from facefusion.faces.mask.xseg import XSeg
 from facefusion.faces.settings import MASK_REGIONS
+from tests.faces.fakes import cut
 from tests.toys import masks as toys
 from tests.toys.pooled import Toys
 
@@ -51,7 +52,7 @@ class TestXSeg:
     def test_takes_blue_green_red_and_gives_what_shows_the_face(self, tmp_path, channel, side):
         pixels = crop(side)
         with Toys(tmp_path) as pool:
-            found = xseg(pool, channel=channel).uncovered([pixels])[0]
+            found = xseg(pool, channel=channel).uncovered([cut(pixels)])[0]
         assert (found.shape, found.dtype) == ((side, side), np.float32)
         assert (found.min(), found.max()) == (0, 1)
         np.testing.assert_allclose(found, by_hand(pixels, channel), atol=1e-6)
@@ -69,20 +70,20 @@ class TestXSeg:
     def test_size_and_layout_are_those_of_the_graph(self, tmp_path, about, numbers, side):
         pixels = crop(100)
         with Toys(tmp_path) as pool:
-            found = xseg(pool, numbers, **about).uncovered([pixels])[0]
+            found = xseg(pool, numbers, **about).uncovered([cut(pixels)])[0]
         np.testing.assert_allclose(found, by_hand(pixels, side=side), atol=1e-6)
 
     def test_half_precision_is_cast(self, tmp_path):
         pixels = crop(256)
         with Toys(tmp_path) as pool:
-            found = xseg(pool, element=TensorProto.FLOAT16).uncovered([pixels])[0]
+            found = xseg(pool, element=TensorProto.FLOAT16).uncovered([cut(pixels)])[0]
         assert found.dtype == np.float32
         np.testing.assert_allclose(found, by_hand(pixels), atol=2e-3)
 
     def test_fractions_of_a_level_of_a_deep_crop_count(self, tmp_path):
         pixels = np.full((256, 256, 3), 127.25, np.float32)
         with Toys(tmp_path) as pool:
-            found = xseg(pool).uncovered([pixels])[0]
+            found = xseg(pool).uncovered([cut(pixels)])[0]
         np.testing.assert_allclose(found, 2 * 127.25 / 255 - 0.5, atol=1e-6)
 
     def test_a_graph_of_another_family_is_refused(self, tmp_path):
@@ -98,7 +99,7 @@ class TestXSeg:
         with Toys(tmp_path) as pool:
             network = xseg(pool)
             with pytest.raises(FloatingPointError, match="xseg_1 gave values that are no numbers"):
-                network.uncovered([pixels])
+                network.uncovered([cut(pixels)])
 
 
 class TestBatches:
@@ -107,7 +108,7 @@ class TestBatches:
         crops = [crop(side, seed) for seed, side in enumerate((64, 100, 32))]
         with Toys(tmp_path) as pool:
             graph = pool.run(toys.occluder(side=64, batch=batch))
-            found = XSeg(toys.card("xseg_1", "xseg"), graph).uncovered(crops)
+            found = XSeg(toys.card("xseg_1", "xseg"), graph).uncovered([cut(one) for one in crops])
         assert [run["input"] for run in graph.runs] == runs
         for mask, pixels in zip(found, crops, strict=True):
             np.testing.assert_allclose(mask, by_hand(pixels, side=64), atol=1e-6)
@@ -117,7 +118,7 @@ class TestBatches:
         with Toys(tmp_path) as pool:
             graph = pool.run(toys.parser(batch="n"))
             found = BiSeNet(toys.card("bisenet_resnet_34", "bisenet", "face_parser"), graph).regions(
-                crops, frozenset(("nose",))
+                [cut(one) for one in crops], frozenset(("nose",))
             )
         assert [run["input"] for run in graph.runs] == [(4, 3, 512, 512), (2, 3, 512, 512)]
         assert all((mask == found[0]).all() for mask in found)
@@ -140,7 +141,7 @@ class TestMany:
                 {name: toys.card(name, "xseg") for name in channels},
             )
             many = build_occluder(toys.card("many", "many", companions=tuple(channels)), bench)
-            found = many.uncovered([pixels])[0]
+            found = many.uncovered([cut(pixels)])[0]
         np.testing.assert_allclose(found, np.minimum.reduce([by_hand(pixels, c) for c in range(3)]), atol=1e-6)
 
 
@@ -161,7 +162,7 @@ class TestBiSeNet:
         number = CLASSES[name]
         expected[:, number * side // toys.CLASSES : (number + 1) * side // toys.CLASSES] = 1
         with Toys(tmp_path) as pool:
-            found = bisenet(pool, channel=channel).regions([striped(side, channel)], frozenset((name,)))[0]
+            found = bisenet(pool, channel=channel).regions([cut(striped(side, channel))], frozenset((name,)))[0]
         np.testing.assert_array_equal(found, expected)
 
     def test_several_regions_are_joined_and_brought_to_the_size_of_the_crop(self, tmp_path):
@@ -169,7 +170,7 @@ class TestBiSeNet:
         pixels[:100, :, 2] = toys.STEP * CLASSES["nose"]
         pixels[100:180, :, 2] = toys.STEP * CLASSES["lower-lip"]
         with Toys(tmp_path) as pool:
-            found = bisenet(pool).regions([pixels], frozenset(("nose", "lower-lip")))[0]
+            found = bisenet(pool).regions([cut(pixels)], frozenset(("nose", "lower-lip")))[0]
         assert found.shape == (256, 256)
         assert (found[:99] == 1).all()
         assert (found[101:179] == 1).all()
@@ -178,7 +179,7 @@ class TestBiSeNet:
     def test_of_no_region_nothing_is_shown(self, tmp_path):
         with Toys(tmp_path) as pool:
             network = bisenet(pool)
-            assert (network.regions([striped(512, 0)], frozenset())[0] == 0).all()
+            assert (network.regions([cut(striped(512, 0))], frozenset())[0] == 0).all()
 
     def test_regions_are_the_classes_of_its_training(self):
         assert CLASSES == {
@@ -201,7 +202,7 @@ class TestBiSeNet:
         pixels = np.zeros((seen * 4, seen * 4, 3), np.uint8)
         pixels[40:44, 40:44, 2] = toys.STEP
         with Toys(tmp_path) as pool:
-            found = bisenet(pool, numbers, side=side).regions([pixels], frozenset(("skin",)))[0]
+            found = bisenet(pool, numbers, side=side).regions([cut(pixels)], frozenset(("skin",)))[0]
         small = np.zeros((seen, seen), np.float32)
         small[10, 10] = 1
         np.testing.assert_allclose(found, cv2.resize(small, (seen * 4, seen * 4)), atol=1e-6)

@@ -22,7 +22,7 @@ from facefusion.faces.mask.masker import BOUND_SIDE, BOUND_TEMPLATE, PLAIN, Face
 from facefusion.faces.mask.placed import PlacedMask
 from facefusion.faces.settings import MASK_AREAS, FaceMaskerSettings
 from facefusion.vision.geometry import FACE_TEMPLATES, SquareRegion, compose, fit_template, invert, transform_points
-from tests.faces.fakes import ArrayPicture, blank
+from tests.faces.fakes import ArrayPicture, blank, cut
 
 SQUARE = Size(256, 256)
 IDENTITY = np.array(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
@@ -168,13 +168,13 @@ class Shows:
         self.crops = []
 
     def uncovered(self, crops):
-        self.crops += crops
-        return [(crop[..., 0] > 127).astype(np.float32) for crop in crops]
+        self.crops += [crop.pixels for crop in crops]
+        return [(crop.pixels[..., 0] > 127).astype(np.float32) for crop in crops]
 
     def regions(self, crops, names):
-        self.crops += crops
+        self.crops += [crop.pixels for crop in crops]
         self.names = names
-        return [(crop[..., 1] > 127).astype(np.float32) for crop in crops]
+        return [(crop.pixels[..., 1] > 127).astype(np.float32) for crop in crops]
 
 
 def masker(use=SWAP_MASKS, shows=None, **settings):
@@ -211,7 +211,7 @@ class TestMasker:
     def test_the_smallest_of_the_chosen_masks_counts(self, chosen, blocks):
         crop = blocks.repeat(64, axis=0).repeat(64, axis=1)
         made = masker(face_mask_types=chosen)
-        before, after = made.before(crop), made.after(crop, face_at(), IDENTITY)
+        before, after = made.before(cut(crop)), made.after(cut(crop, face_at()))
         ones = np.ones((256, 256), np.float32)
         np.testing.assert_array_equal(
             before, np.minimum.reduce([ones, *(OF_TYPE[name](crop) for name in chosen if name in (BOX, OCCLUSION))])
@@ -228,19 +228,19 @@ class TestMasker:
         made = masker(shows=shows, face_mask_types=tuple(OF_TYPE))
         crops = [halves(), halves()[::-1].copy(), halves()[:100, :80]]
         faces = [face_at(), face_at(side=200), face_at(side=90)]
-        before = made.before_each(crops)
-        after = made.after_each(crops, faces, [IDENTITY] * 3)
+        before = made.before_each([cut(crop) for crop in crops])
+        after = made.after_each([cut(*of) for of in zip(crops, faces, strict=True)])
         assert [id(one) for one in shows.crops] == [id(one) for one in crops] * 2
         for index, (crop, face) in enumerate(zip(crops, faces, strict=True)):
-            np.testing.assert_array_equal(before[index], made.before(crop))
-            np.testing.assert_array_equal(after[index], made.after(crop, face, IDENTITY))
-        assert made.before_each([]) == made.after_each([], [], []) == []
+            np.testing.assert_array_equal(before[index], made.before(cut(crop)))
+            np.testing.assert_array_equal(after[index], made.after(cut(crop, face)))
+        assert made.before_each([]) == made.after_each([]) == []
 
     def test_no_network_runs_for_a_mask_that_nobody_chose(self):
         shows = Shows()
         made = masker(shows=shows, face_mask_types=("box", "area"))
-        made.before(halves())
-        made.after(halves(), face_at(), IDENTITY)
+        made.before(cut(halves()))
+        made.after(cut(halves(), face_at()))
         assert made.bound(blank(256, 256), face_at()) is not None
         assert shows.crops == []
 
@@ -253,8 +253,8 @@ class TestMasker:
             face_occluder_model="x",
         )
         first, second = halves(), halves()
-        made.before(first)
-        made.after(second, face_at(), IDENTITY)
+        made.before(cut(first))
+        made.after(cut(second, face_at()))
         assert [id(crop) for crop in shows.crops] == [id(first), id(second)]
         assert shows.names == {"nose", "skin"}
 
@@ -274,34 +274,34 @@ class TestMasker:
 
     @pytest.mark.parametrize(("use", "padding"), [(SWAP_MASKS, Padding(20, 20, 20, 20)), (SEAM_MASKS, Padding())])
     def test_a_processor_says_whether_padding_counts(self, use, padding):
-        mask = masker(use, face_mask_padding=(20,), face_mask_blur=0.1).before(halves())
+        mask = masker(use, face_mask_padding=(20,), face_mask_blur=0.1).before(cut(halves()))
         np.testing.assert_array_equal(mask, box_mask(SQUARE, 0.1, padding))
 
     def test_a_processor_may_keep_to_areas_of_its_own(self):
         use = MaskUse(always=frozenset((AREA,)), areas=("lower-face",))
-        mask = masker(use, face_mask_areas=("upper-face",)).after(halves(), face_at(), IDENTITY)
+        mask = masker(use, face_mask_areas=("upper-face",)).after(cut(halves(), face_at()))
         np.testing.assert_array_equal(mask, area_mask(outline(), ["lower-face"], SQUARE))
 
     def test_the_areas_that_the_user_chose(self):
-        mask = masker(face_mask_types=("area",), face_mask_areas=("mouth",)).after(halves(), face_at(), IDENTITY)
+        mask = masker(face_mask_types=("area",), face_mask_areas=("mouth",)).after(cut(halves(), face_at()))
         np.testing.assert_array_equal(mask, area_mask(outline(), ["mouth"], SQUARE))
 
     def test_areas_follow_the_face_into_the_crop(self):
         to_crop = SquareRegion(300.0, 200.0, 500.0, 0.4).to_crop(256)
-        mask = masker(face_mask_types=("area",)).after(halves(), face_at(to_crop), to_crop)
+        mask = masker(face_mask_types=("area",)).after(cut(halves(), face_at(to_crop), to_crop))
         assert np.abs(mask - area_mask(outline(), MASK_AREAS, SQUARE)).mean() < 0.01
 
     def test_areas_of_a_face_that_has_a_mesh_only(self):
         mesh = np.zeros((478, 3), np.float32)
         mesh[SIXTY_EIGHT, :2] = outline()
         face = dataclasses.replace(face_at(), landmarks68=None, mesh=mesh)
-        mask = masker(face_mask_types=("area",)).after(halves(), face, IDENTITY)
+        mask = masker(face_mask_types=("area",)).after(cut(halves(), face))
         np.testing.assert_array_equal(mask, area_mask(mesh[SIXTY_EIGHT, :2], MASK_AREAS, SQUARE))
 
     def test_areas_of_a_face_without_points_are_refused(self):
         face = dataclasses.replace(face_at(), landmarks68=None)
         with pytest.raises(FaceFusionError) as refused:
-            masker(face_mask_types=("area",)).after(halves(), face, IDENTITY)
+            masker(face_mask_types=("area",)).after(cut(halves(), face))
         assert str(refused.value) == (
             "the mask 'area' needs the 68 points of each face and got a face without. "
             "Leave 'area' out of --face-mask-types, or choose another --face-landmarker-model."
@@ -313,8 +313,8 @@ class TestMasker:
             FaceMasker(FaceMaskerSettings(face_mask_types=(kind,)), SWAP_MASKS)
 
     def test_nobody_said_anything(self):
-        np.testing.assert_array_equal(PLAIN.before(halves()), box_mask(SQUARE, 0.3, Padding()))
-        assert (PLAIN.after(halves(), face_at(), IDENTITY) == 1).all()
+        np.testing.assert_array_equal(PLAIN.before(cut(halves())), box_mask(SQUARE, 0.3, Padding()))
+        assert (PLAIN.after(cut(halves(), face_at())) == 1).all()
 
 
 class TestBound:

@@ -9,12 +9,13 @@ from onnx import TensorProto
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
-from facefusion.core.values import Face, Size
+from facefusion.core.values import Face
 from facefusion.faces.mask.box import Padding, box_mask
 from facefusion.processors.face_enhancer.families.restoration import Restoration
 from facefusion.vision.colour import Coding, Matrix
 from facefusion.vision.geometry import FACE_TEMPLATES, invert, transform_points
 from facefusion.vision.picture import BgrPicture, Layout, YuvPicture
+from tests.faces.fakes import cut
 from tests.toys.enhancers import restorer
 from tests.toys.pooled import Toys
 
@@ -33,7 +34,7 @@ def card(side=SIDE, template="ffhq_512"):
 
 
 def seam(crops):
-    return [box_mask(Size(*crop.shape[1::-1]), 0.3, Padding()) for crop in crops]
+    return [box_mask(crop.size, 0.3, Padding()) for crop in crops]
 
 
 def similarity(scale, angle, x, y):
@@ -59,7 +60,7 @@ def waves(width=360, height=300):
 def mask_in_frame(frame_to_crop, shape):
     """The mask in the frame by plain warping, as paste-back is defined."""
     height, width = shape[:2]
-    (mask,) = seam([np.zeros((SIDE, SIDE, 3), np.uint8)])
+    (mask,) = seam([cut(np.zeros((SIDE, SIDE, 3), np.uint8))])
     return cv2.warpAffine(mask, frame_to_crop, (width, height), flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP)
 
 

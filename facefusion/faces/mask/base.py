@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from facefusion.core.values import Mask, Pixels
+from facefusion.core.values import Affine, Face, Mask, Picture, Pixels, Size
 
 BOX = "box"
 OCCLUSION = "occlusion"
@@ -15,25 +15,48 @@ REGION = "region"
 """The types of masks, as users name them."""
 
 
+@dataclass(frozen=True, slots=True)
+class FaceCrop:
+    """A face, cut out of a picture."""
+
+    pixels: Pixels
+    """Aligned, any size."""
+    face: Face
+    """In the picture."""
+    frame_to_crop: Affine
+    picture: Picture
+    """What it was cut out of, for those who look beyond the crop; nothing has been pasted over the face since."""
+
+    @property
+    def size(self) -> Size:
+        """Of the crop."""
+        height, width = self.pixels.shape[:2]
+        return Size(width, height)
+
+    def showing(self, pixels: Pixels) -> FaceCrop:
+        """The same place with other pixels in it."""
+        return replace(self, pixels=pixels)
+
+
 class FaceOccluder(Protocol):
     """Finds what covers a face. Thread-safe."""
 
-    def uncovered(self, crops: Sequence[Pixels]) -> list[Mask]:
-        """How much of the face each pixel of aligned crops shows: 0 something else .. 1 the face.
+    def uncovered(self, crops: Sequence[FaceCrop]) -> list[Mask]:
+        """How much of the face each pixel of the crops shows: 0 something else .. 1 the face.
 
         Args:
-            crops: of any size; those of one frame go through the graph together where it allows.
+            crops: as they are in the picture; they go through a graph together where it allows.
         """
 
 
 class FaceParser(Protocol):
     """Tells the regions of a face apart. Thread-safe."""
 
-    def regions(self, crops: Sequence[Pixels], names: frozenset[str]) -> list[Mask]:
-        """1 where aligned crops show one of the named regions, 0 elsewhere.
+    def regions(self, crops: Sequence[FaceCrop], names: frozenset[str]) -> list[Mask]:
+        """1 where the crops show one of the named regions, 0 elsewhere.
 
         Args:
-            crops: as for an occluder.
+            crops: as they are now; a face put into one may be another than the picture's.
             names: values of ``--face-mask-regions``.
         """
 

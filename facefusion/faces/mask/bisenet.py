@@ -16,6 +16,7 @@ from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import WRONG_FILE, TypedGraph
 from facefusion.core.values import Mask, Pixels, Tensor
+from facefusion.faces.mask.base import FaceCrop
 from facefusion.faces.mask.network import MaskNetwork
 from facefusion.faces.normalisation import IMAGENET
 
@@ -56,7 +57,7 @@ class BiSeNet:
                 WRONG_FILE,
             )
 
-    def regions(self, crops: Sequence[Pixels], names: frozenset[str]) -> list[Mask]:
+    def regions(self, crops: Sequence[FaceCrop], names: frozenset[str]) -> list[Mask]:
         """See :class:`~facefusion.faces.mask.base.FaceParser`."""
         numbers = [CLASSES[name] for name in names]
 
@@ -65,7 +66,7 @@ class BiSeNet:
             # Not which class is the likeliest, only whether it is a chosen one: a tenth of the time of argmax.
             return (_likeliest(likely[chosen]) > _likeliest(likely[~chosen])).astype(np.float32)
 
-        return self._network.masks(crops, _encode, decode)
+        return self._network.masks([crop.pixels for crop in crops], _encode, decode)
 
 
 def _encode(crop: Pixels) -> Tensor:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from facefusion.core.values import Mask, Pixels
-from facefusion.faces.mask.base import FaceOccluder
+from facefusion.core.values import Mask
+from facefusion.faces.mask.base import FaceCrop, FaceOccluder
 
 
 class ManyOccluders:
@@ -16,7 +16,7 @@ class ManyOccluders:
     def __init__(self, occluders: Sequence[FaceOccluder]) -> None:
         self._occluders = tuple(occluders)
 
-    def uncovered(self, crops: Sequence[Pixels]) -> list[Mask]:
+    def uncovered(self, crops: Sequence[FaceCrop]) -> list[Mask]:
         """See :class:`~facefusion.faces.mask.base.FaceOccluder`."""
         seen = [occluder.uncovered(crops) for occluder in self._occluders]
         return [np.minimum.reduce(masks) for masks in zip(*seen, strict=True)]

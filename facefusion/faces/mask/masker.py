@@ -8,10 +8,20 @@ from functools import reduce
 import numpy as np
 
 from facefusion.core.errors import FaceFusionError
-from facefusion.core.values import Affine, Face, Mask, Picture, Pixels, Size
+from facefusion.core.values import Affine, Face, Mask, Picture, Size
 from facefusion.faces.landmark.points import aligned_points, outline_points
 from facefusion.faces.mask.area import area_mask
-from facefusion.faces.mask.base import AREA, BOX, OCCLUSION, REGION, SWAP_MASKS, FaceOccluder, FaceParser, MaskUse
+from facefusion.faces.mask.base import (
+    AREA,
+    BOX,
+    OCCLUSION,
+    REGION,
+    SWAP_MASKS,
+    FaceCrop,
+    FaceOccluder,
+    FaceParser,
+    MaskUse,
+)
 from facefusion.faces.mask.box import Padding, box_mask, padding_mask
 from facefusion.faces.mask.curve import soften_inward
 from facefusion.faces.mask.placed import PlacedMask
@@ -56,36 +66,32 @@ class FaceMasker:
             if kind in self._types and network is None:
                 raise ValueError(f"the mask {kind} needs a network")
 
-    def before(self, crop: Pixels) -> Mask:
+    def before(self, crop: FaceCrop) -> Mask:
         """:meth:`before_each` for one crop."""
         return self.before_each([crop])[0]
 
-    def before_each(self, crops: Sequence[Pixels]) -> list[Mask]:
+    def before_each(self, crops: Sequence[FaceCrop]) -> list[Mask]:
         """What may be changed by crops as they are before they are changed: box and occlusion.
 
         Args:
-            crops: aligned, any size.
+            crops: of one picture or several.
 
         Returns:
             A mask of each crop's size; it may be read-only. All 1 where neither counts.
         """
-        sizes = [_size_of(crop) for crop in crops]
+        sizes = [crop.size for crop in crops]
         boxes = [box_mask(size, self._blur, self._padding) for size in sizes] if BOX in self._types else []
         return _least(sizes, boxes, self._occlusion(crops))
 
-    def after(self, crop: Pixels, face: Face, frame_to_crop: Affine) -> Mask:
+    def after(self, crop: FaceCrop) -> Mask:
         """:meth:`after_each` for one crop."""
-        return self.after_each([crop], [face], [frame_to_crop])[0]
+        return self.after_each([crop])[0]
 
-    def after_each(
-        self, crops: Sequence[Pixels], faces: Sequence[Face], frame_to_crops: Sequence[Affine]
-    ) -> list[Mask]:
+    def after_each(self, crops: Sequence[FaceCrop]) -> list[Mask]:
         """What may be changed by crops as they are after they were changed: areas and regions.
 
         Args:
-            crops: aligned, any size.
-            faces: the face of each, whose points outline the areas.
-            frame_to_crops: the map into each.
+            crops: of one picture or several; the points of their faces outline the areas.
 
         Returns:
             As :meth:`before_each`.
@@ -93,9 +99,9 @@ class FaceMasker:
         Raises:
             FaceFusionError: areas count, and a face has neither 68 points nor a mesh.
         """
-        sizes = [_size_of(crop) for crop in crops]
-        places = zip(faces, frame_to_crops, sizes, strict=True) if AREA in self._types else ()
-        return _least(sizes, [self._outlined(*place) for place in places], self._parsed(crops))
+        outlined = crops if AREA in self._types else ()
+        areas = [self._outlined(crop.face, crop.frame_to_crop, crop.size) for crop in outlined]
+        return _least([crop.size for crop in crops], areas, self._parsed(crops))
 
     def bound(self, picture: Picture, face: Face) -> PlacedMask | None:
         """What may be changed at most by a processor that draws the outline of the face by itself.
@@ -115,16 +121,16 @@ class FaceMasker:
         if AREA in self._types:
             masks.append([self._outlined(face, frame_to_crop, size)])
         if not self._types.isdisjoint((OCCLUSION, REGION)):
-            crops = [picture.warp(frame_to_crop, size)]
+            crops = [FaceCrop(picture.warp(frame_to_crop, size), face, frame_to_crop, picture)]
             masks += [self._occlusion(crops), self._parsed(crops)]
         return PlacedMask(_least([size], *masks)[0], frame_to_crop)
 
-    def _occlusion(self, crops: Sequence[Pixels]) -> list[Mask]:
+    def _occlusion(self, crops: Sequence[FaceCrop]) -> list[Mask]:
         if OCCLUSION not in self._types or self._occluder is None:
             return []
         return [soften_inward(mask) for mask in self._occluder.uncovered(crops)]
 
-    def _parsed(self, crops: Sequence[Pixels]) -> list[Mask]:
+    def _parsed(self, crops: Sequence[FaceCrop]) -> list[Mask]:
         if REGION not in self._types or self._parser is None:
             return []
         return [soften_inward(mask) for mask in self._parser.regions(crops, self._regions)]
@@ -154,8 +160,3 @@ def _least(sizes: Sequence[Size], *kinds: Sequence[Mask]) -> list[Mask]:
     if not there:
         return [np.ones((size.height, size.width), np.float32) for size in sizes]
     return [reduce(np.minimum, masks) for masks in zip(*there, strict=True)]
-
-
-def _size_of(crop: Pixels) -> Size:
-    height, width = crop.shape[:2]
-    return Size(width, height)

@@ -12,6 +12,7 @@ import numpy as np
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import TypedGraph
 from facefusion.core.values import Mask, Pixels, Tensor
+from facefusion.faces.mask.base import FaceCrop
 from facefusion.faces.mask.network import MaskNetwork
 
 SIDE = 256
@@ -27,9 +28,9 @@ class XSeg:
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
         self._network = MaskNetwork(card, graph, side=SIDE, planar=False, channels=1)
 
-    def uncovered(self, crops: Sequence[Pixels]) -> list[Mask]:
+    def uncovered(self, crops: Sequence[FaceCrop]) -> list[Mask]:
         """See :class:`~facefusion.faces.mask.base.FaceOccluder`."""
-        return self._network.masks(crops, _encode, _decode)
+        return self._network.masks([crop.pixels for crop in crops], _encode, _decode)
 
 
 def _encode(crop: Pixels) -> Tensor:

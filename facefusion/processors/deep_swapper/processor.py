@@ -10,7 +10,7 @@ from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import SignedGraph
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.faces.aligned import AlignedFace, align, apart
-from facefusion.faces.mask.base import OWN_FACE_MASKS
+from facefusion.faces.mask.base import OWN_FACE_MASKS, FaceCrop
 from facefusion.faces.mask.masker import FaceMasker
 from facefusion.observability.events import Notice
 from facefusion.processors.base import ProcessorKind, Workshop, family_of
@@ -60,8 +60,11 @@ class DeepSwapper:
         crops = [picture.warp(one.frame_to_crop, size, as_float=deep) for one in aligned]
         drawn = self._network.draw(crops)
         new = [match_colours(face.pixels, crop) for face, crop in zip(drawn, crops, strict=True)]
-        before = self._masker.before_each(crops)
-        after = self._masker.after_each(new, [one.face for one in aligned], [one.frame_to_crop for one in aligned])
+        old = [
+            FaceCrop(pixels, one.face, one.frame_to_crop, picture) for pixels, one in zip(crops, aligned, strict=True)
+        ]
+        before = self._masker.before_each(old)
+        after = self._masker.after_each([crop.showing(pixels) for crop, pixels in zip(old, new, strict=True)])
         for one, face, pixels, *masks in zip(aligned, drawn, new, before, after, strict=True):
             picture.paste(pixels, np.minimum.reduce([face.mask, *masks]), one.frame_to_crop)
 

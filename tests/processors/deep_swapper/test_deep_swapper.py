@@ -19,6 +19,7 @@ from facefusion.processors.deep_swapper.settings import DeepSwapperSettings
 from facefusion.vision.colour_match import match_colours
 from facefusion.vision.geometry import fit_template
 from facefusion.vision.picture import BgrPicture
+from tests.faces.fakes import cut
 from tests.processors.fakes import RecordingSink
 from tests.toys.deep_faces import deep_face
 from tests.toys.heard import Heard
@@ -109,7 +110,7 @@ def test_a_face_of_one_colour_is_shown_within_the_network_s_mask(toys):
     drawn = np.broadcast_to(np.array((51, 102, 153), np.float32), (SIDE, SIDE, 3))
     coloured = match_colours(np.ascontiguousarray(drawn), crop_of(PIXELS))
     mask = cv2.GaussianBlur(eroded(np.minimum(disc, half)), (0, 0), 6.25)
-    mask = np.minimum(mask, MASKER.before(np.zeros((SIDE, SIDE, 3), np.uint8)))[..., None]
+    mask = np.minimum(mask, MASKER.before(cut(np.zeros((SIDE, SIDE, 3), np.uint8))))[..., None]
     expected = PIXELS[72:168, 112:208] * (1 - mask) + coloured * mask
     assert np.abs(changed - expected).max() < 1.01
     outside = np.ones(PIXELS.shape[:2], bool)

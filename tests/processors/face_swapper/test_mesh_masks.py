@@ -26,7 +26,7 @@ class Shows:
         self._shown = shown
 
     def uncovered(self, crops):
-        return [self._shown(crop).astype(np.float32) for crop in crops]
+        return [self._shown(crop.pixels).astype(np.float32) for crop in crops]
 
     def regions(self, crops, names):
         return self.uncovered(crops)

@@ -19,6 +19,7 @@ from facefusion.vision.colour import Coding, Matrix
 from facefusion.vision.geometry import fit_template, invert
 from facefusion.vision.picture import BgrPicture, Layout, YuvPicture
 from facefusion.vision.warp import sample
+from tests.faces.fakes import cut
 from tests.processors.face_swapper.toy_shop import FAMILIES, HALVES, ToyShop, card, swap
 from tests.toys.scenes import face, smooth
 from tests.toys.swappers import colour_swapper
@@ -31,7 +32,7 @@ TILTED = face(160, 118, 130, angle=-14)
 def shown(seen, template, size=128):
     """How much of each pixel of the frame the swapped face covers: its mask, warped independently of pasting."""
     frame_to_crop = fit_template(aligned_points(seen), template, size)
-    mask = PLAIN.before(np.zeros((size, size, 3), np.uint8))
+    mask = PLAIN.before(cut(np.zeros((size, size, 3), np.uint8)))
     padded = np.pad(mask, 1)
     crop_to_frame = invert(frame_to_crop)
     crop_to_frame[:, 2] -= crop_to_frame[:, :2] @ (1, 1)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
-from facefusion.core.values import Face, Mask, Picture, Pixels
+from facefusion.core.values import Face, Mask, Picture
+from facefusion.faces.mask.base import FaceCrop
 
-Seam: TypeAlias = Callable[[Sequence[Pixels]], Sequence[Mask]]
+Seam: TypeAlias = Callable[[Sequence[FaceCrop]], Sequence[Mask]]
 """From the crops of faces as they are to the share of each of their pixels that may change."""
 
 

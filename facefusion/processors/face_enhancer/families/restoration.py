@@ -12,9 +12,10 @@ import numpy as np
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import WRONG_FILE, FittedGraph, SignedGraph, check_numbers
+from facefusion.core.graph import WRONG_FILE, FittedGraph, SignedGraph
 from facefusion.core.values import Face, Picture, Pixels, Size, Tensor
 from facefusion.faces.aligned import AlignedFace, align, apart, template_of
+from facefusion.faces.mask.base import FaceCrop
 from facefusion.memory.buffers import ThreadBuffers
 from facefusion.processors.face_enhancer.families.base import Seam
 
@@ -65,7 +66,10 @@ class Restoration:
         deep, size = picture.bit_depth > 8, Size(self._side, self._side)
         crops = [picture.warp(face.frame_to_crop, size, as_float=deep) for face in faces]
         restored = self._restored(self._tensor(crops))
-        for face, planes, mask in zip(faces, restored, self._seam(crops), strict=True):
+        seams = self._seam(
+            [FaceCrop(crop, face.face, face.frame_to_crop, picture) for crop, face in zip(crops, faces, strict=True)]
+        )
+        for face, planes, mask in zip(faces, restored, seams, strict=True):
             picture.paste(self._pixels(planes, deep=deep), mask * self._blend, face.frame_to_crop)
 
     def _tensor(self, crops: Sequence[Pixels]) -> Tensor:
@@ -88,7 +92,6 @@ class Restoration:
                 f"{self._name}: the graph gave {restored.shape} for faces of {tensor.shape}",
                 WRONG_FILE,
             )
-        check_numbers(self._name, restored)
         return restored
 
     @staticmethod

@@ -12,6 +12,7 @@ import cv2
 import numpy as np
 
 from facefusion.core.values import Face, Picture, Pixels, Size
+from facefusion.faces.mask.base import FaceCrop
 from facefusion.processors.face_enhancer.families.base import Seam
 from facefusion.processors.super_resolution import SuperResolution
 from facefusion.vision.geometry import SquareRegion, angle_between, square_around
@@ -54,7 +55,8 @@ class EnlargedFaces:
         if not deep:
             enhanced = np.rint(enhanced).astype(np.uint8)
         larger = side * self._network.scale
-        mask = cv2.resize(self._seam([crop])[0], (larger, larger), interpolation=cv2.INTER_LINEAR)
+        seam = self._seam([FaceCrop(crop, face, frame_to_crop, picture)])[0]
+        mask = cv2.resize(seam, (larger, larger), interpolation=cv2.INTER_LINEAR)
         picture.paste(enhanced, mask * self._blend, square.to_crop(larger))
 
 

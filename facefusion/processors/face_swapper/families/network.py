@@ -10,6 +10,7 @@ import numpy as np
 from facefusion.core.graph import Shape
 from facefusion.core.values import Face, Frame, Picture, Size, Tensor
 from facefusion.faces.aligned import AlignedFace, align, apart
+from facefusion.faces.mask.base import FaceCrop
 from facefusion.faces.mask.masker import FaceMasker
 from facefusion.faces.normalisation import Normalisation
 from facefusion.processors.base import Source, Workshop
@@ -74,8 +75,11 @@ class NetworkSwapper:
         size, deep = Size(self._network.side, self._network.side), picture.bit_depth > 8
         old = [picture.warp(one.frame_to_crop, size, as_float=deep) for one in aligned]
         new = self._network.run(old, sources)
-        before = self._masker.before_each(old)
-        after = self._masker.after_each(new, [one.face for one in aligned], [one.frame_to_crop for one in aligned])
+        crops = [
+            FaceCrop(pixels, one.face, one.frame_to_crop, picture) for pixels, one in zip(old, aligned, strict=True)
+        ]
+        before = self._masker.before_each(crops)
+        after = self._masker.after_each([crop.showing(pixels) for crop, pixels in zip(crops, new, strict=True)])
         for one, crop, *masks in zip(aligned, new, before, after, strict=True):
             picture.paste(crop, np.minimum.reduce(masks), one.frame_to_crop)
 
