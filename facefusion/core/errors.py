@@ -8,6 +8,7 @@
     ├── SetupError                  exit 2, HTTP 503   something is missing on this machine
     │   ├── ModelError              exit 2, HTTP 503   a model cannot be had, verified or loaded
     │   └── ProviderError           exit 2, HTTP 503   an execution provider cannot be had
+    ├── InferenceError              exit 1, HTTP 500   what a model gave for one picture is no answer
     ├── InputError                  exit 1, HTTP 422   a file given by the user cannot be used
     │   ├── MediaError              exit 1, HTTP 422   unreadable, damaged or not media
     │   │   └── PastEndError        exit 1, HTTP 422   a frame is asked for that the video does not have
@@ -75,6 +76,10 @@ class ModelError(SetupError):
 
 class ProviderError(SetupError):
     """None of the execution providers asked for can be used."""
+
+
+class InferenceError(FaceFusionError):
+    """A model that runs gave for one picture what cannot be used. It may do well on others: one frame ends no run."""
 
 
 class InputError(FaceFusionError):

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
-from facefusion.core.errors import ModelError
+from facefusion.core.errors import InferenceError, ModelError
 from facefusion.core.values import Tensor
 
 logger = logging.getLogger(__name__)
@@ -23,6 +23,12 @@ WRONG_FILE = (
     "or bring the right one."
 )
 """What can be done about a graph that does not fit its family."""
+
+NO_ANSWER = (
+    "If other pictures fare no better, its file may be damaged, or hold numbers too coarse for what runs it: "
+    "choose another model, or other --execution-providers."
+)
+"""What can be done about a graph that gives for a picture what is no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +161,17 @@ class FittedGraph:
 
         Raises:
             ModelError: the graph rejects the inputs.
+            InferenceError: an output that the family reads holds values that are no numbers, as half precision may
+                give where it overflows.
         """
         declared = self.signature.inputs
         given = {name: _cast(tensor, declared[name].dtype) for name, tensor in inputs.items()}
         outputs = self._graph.run(given)
-        return [outputs[name].astype(np.float32, copy=False) for name in self.signature.outputs]
+        answers = [outputs[name].astype(np.float32, copy=False) for name in self.signature.outputs]
+        # Taken on, they would blacken a picture, or pass for the answer that nothing is there.
+        if not all(np.isfinite(answer).all() for answer in answers[: self._read]):
+            raise InferenceError(f"{self._model} gave values that are no numbers", NO_ANSWER)
+        return answers
 
     def run_rows(self, name: str, rows: Tensor, others: Mapping[str, Tensor] = MappingProxyType({})) -> list[Tensor]:
         """:meth:`run_together` where one input alone has a row per picture."""
@@ -181,6 +193,7 @@ class FittedGraph:
 
         Raises:
             ModelError: the graph rejects the inputs, also one by one.
+            InferenceError: see :meth:`run`.
         """
         count = len(next(iter(rows.values())))
         if count > 1 and not self._refuses_batches and self._takes_batches(rows):
@@ -202,20 +215,6 @@ class FittedGraph:
         inputs = [self.signature.inputs[name] for name in names]
         outputs = tuple(self.signature.outputs.values())[: self._read]
         return all(value.shape[:1] == (None,) for value in (*inputs, *outputs))
-
-
-def check_numbers(model: str, *outputs: Tensor) -> None:
-    """Refuse what would blacken a picture.
-
-    Args:
-        model: its name, for the message.
-        outputs: of its graph.
-
-    Raises:
-        FloatingPointError: a value is no number, as half precision may give where it overflows.
-    """
-    if not all(np.isfinite(output).all() for output in outputs):
-        raise FloatingPointError(f"{model} gave values that are no numbers")
 
 
 def _cast(tensor: Tensor, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401 - of the type that the graph declares

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
-from facefusion.core.errors import FaceFusionError, ResourceError
+from facefusion.core.errors import FaceFusionError, InferenceError, ResourceError
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.observability.events import EventSink, FrameHeld
 from facefusion.pipeline.frame_files import FrameFile
@@ -160,8 +160,8 @@ class FrameWork:
         """The part in any order, on any thread.
 
         A frame on which a processor fails is passed through as it was, and reported, unless ``halt_on_error`` is set.
-        Errors of the program's own tree (a model that cannot be loaded, say) and a lack of memory are not the frame's
-        fault and end the run.
+        A lack of memory and errors of the program's own tree (a model that cannot be loaded, say) are not the frame's
+        fault and end the run; of those only what a model could not make of this very picture is.
         """
         if task.failure is not None:
             return self._hold(task, task.failure)
@@ -191,13 +191,15 @@ class FrameWork:
                 "there is no memory left to work on a frame",
                 "Raise --system-memory-limit, lower --execution-thread-count, or choose smaller models or frames.",
             ) from failure
-        if self._halt_on_error or isinstance(failure, FaceFusionError):
+        is_the_frames = isinstance(failure, InferenceError) or not isinstance(failure, FaceFusionError)
+        if self._halt_on_error or not is_the_frames:
             raise failure
 
     def _hold(self, task: FrameTask, failure: Exception) -> FrameResult:
         frame = task.frame
         logger.debug("frame %d is passed through", frame.index, exc_info=failure)
-        self._events.emit(FrameHeld(frame.index, f"{type(failure).__name__}: {failure}"))
+        said = failure.fault if isinstance(failure, FaceFusionError) else f"{type(failure).__name__}: {failure}"
+        self._events.emit(FrameHeld(frame.index, said))
         frame.picture.rollback()
         picture = self._fitted(frame.picture, frame)
         return FrameResult(replace(frame, picture=picture), 0, task.sighting.found, held=True)

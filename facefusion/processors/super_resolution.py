@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import WRONG_FILE, FittedGraph, TypedGraph, check_numbers
+from facefusion.core.graph import WRONG_FILE, FittedGraph, TypedGraph
 from facefusion.core.values import Pixels, Size, Tensor
 from facefusion.memory.buffers import ThreadBuffers
 from facefusion.vision.tiles import tiles
@@ -54,7 +54,7 @@ class SuperResolution:
 
         Raises:
             ModelError: the graph gives another size than it should.
-            FloatingPointError: it gives values that are no numbers.
+            InferenceError: it gives values that are no numbers.
         """
         height, width = pixels.shape[:2]
         border = self._consumed + self._margin
@@ -81,5 +81,4 @@ class SuperResolution:
         larger = tuple((side - 2 * self._consumed) * self.scale for side in tensor.shape[2:])
         if output.shape != (1, 3, *larger):
             raise ModelError(f"{self._name}: the graph gave {output.shape} for a tile of {tensor.shape}", WRONG_FILE)
-        check_numbers(self._name, output)
         return output

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from facefusion.core.errors import ModelError
+from facefusion.core.errors import InferenceError, ModelError
 from facefusion.core.graph import FittedGraph, GraphSignature, GraphValue, check_signature
 
 REMEDY = (
@@ -188,3 +188,32 @@ def test_several_inputs_go_together_row_by_row(second, runs):
     (total,) = fitted.run_together({"a": rows, "b": 10 * rows})
     np.testing.assert_array_equal(total, 11 * rows)
     assert graph.runs == runs
+
+
+class Speechless(Halver):
+    """Gives no numbers where the family reads, or beside that."""
+
+    def __init__(self, **outputs):
+        super().__init__()
+        self._outputs = {"half": np.zeros((1, 2)), "extra": np.zeros(1), **outputs}
+
+    def run(self, inputs):
+        return self._outputs
+
+
+@pytest.mark.parametrize("no_number", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_an_answer_that_is_no_number_is_none(no_number, dtype):
+    answer = np.array([[0.5, no_number]], dtype)
+    fitted = FittedGraph("toy", Speechless(half=answer), {"input": (1, 2), "more": (1,)}, [(1, 2)])
+    with pytest.raises(InferenceError) as refused:
+        fitted.run({"input": np.ones((1, 2), np.float32), "more": np.ones(1, np.float32)})
+    assert refused.value.fault == "toy gave values that are no numbers"
+    assert "--execution-providers" in refused.value.remedy
+
+
+def test_what_a_family_does_not_read_may_be_anything():
+    speechless = Speechless(extra=np.array([np.nan]))
+    fitted = FittedGraph("toy", speechless, {"input": (1, 2), "more": (1,)}, [(1, 2)])
+    half, _ = fitted.run({"input": np.ones((1, 2), np.float32), "more": np.ones(1, np.float32)})
+    np.testing.assert_array_equal(half, np.zeros((1, 2)))

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from facefusion.core.errors import ContentRefusedError, ModelError, OutputError, ResourceError
+from facefusion.core.errors import ContentRefusedError, InferenceError, ModelError, OutputError, ResourceError
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.observability.events import FrameHeld
 from facefusion.pipeline.frames import FrameWork, Sighting
@@ -124,6 +124,12 @@ def test_a_failure_that_is_not_the_frames_ends_the_run() -> None:
     frames, _ = work(Painter(50, [], ModelError("gone", "fetch it")))
     with pytest.raises(ModelError, match="gone"):
         frames.process(frames.observe(frame(), frames.strand()))
+
+
+def test_what_a_model_could_not_make_of_a_picture_is_that_frames_failure() -> None:
+    frames, sink = work(Painter(50, [], InferenceError("toy gave values that are no numbers", "choose another")))
+    assert frames.process(frames.observe(frame(), frames.strand())).held
+    assert sink.events == [FrameHeld(3, "toy gave values that are no numbers")]
 
 
 def test_lack_of_memory_ends_the_run_and_says_what_to_do() -> None:

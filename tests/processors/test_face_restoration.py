@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.errors import ModelError
+from facefusion.core.errors import InferenceError, ModelError
 from facefusion.core.values import Face
 from facefusion.faces.mask.box import Padding, box_mask
 from facefusion.processors.face_enhancer.families.restoration import Restoration
@@ -214,7 +214,7 @@ def test_a_result_of_another_size_is_refused(toys):
 def test_what_are_no_numbers_is_no_face(toys):
     graph = toys.run(restorer(SIDE, offset=(0, float("nan"), 0)))
     picture = BgrPicture(waves())
-    with pytest.raises(FloatingPointError, match="toy gave values that are no numbers"):
+    with pytest.raises(InferenceError, match="toy gave values that are no numbers"):
         Restoration(card(), graph, 0.5, seam, 1.0).enhance(picture, (face_at(PLACES[0]),))
     np.testing.assert_array_equal(picture.pixels, waves())
 

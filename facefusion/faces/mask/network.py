@@ -10,7 +10,7 @@ import numpy as np
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import WRONG_FILE, FittedGraph, GraphSignature, Shape, TypedGraph, check_numbers
+from facefusion.core.graph import WRONG_FILE, FittedGraph, GraphSignature, Shape, TypedGraph
 from facefusion.core.values import Mask, Pixels, Size, Tensor
 
 INPUT = "input"
@@ -69,7 +69,7 @@ class MaskNetwork:
 
         Raises:
             ModelError: the graph rejects the input, or gives another shape than it should.
-            FloatingPointError: it gives values that are no numbers, as half precision may where it overflows.
+            InferenceError: it gives values that are no numbers, as half precision may where it overflows.
         """
         masks: list[Mask] = []
         for start in range(0, len(crops), self._at_once):
@@ -88,7 +88,6 @@ class MaskNetwork:
             wanted in (None, size) for wanted, size in zip(self._read[1:], outputs.shape[1:], strict=True)
         ):
             raise ModelError(f"{self._name}: the graph gave {outputs.shape} for crops of {given.shape}", WRONG_FILE)
-        check_numbers(self._name, outputs)
         return outputs if self._planar else outputs.transpose(0, 3, 1, 2)
 
     def _shape(self, channels: int | None) -> Shape:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import FittedGraph, SignedGraph, check_numbers
+from facefusion.core.graph import FittedGraph, SignedGraph
 from facefusion.core.values import Mask, Pixels
 
 FACE = "in_face:0"
@@ -81,7 +81,7 @@ class DeepFace:
 
         Raises:
             ModelError: the graph gives other shapes than it should.
-            FloatingPointError: it gives values that are no numbers.
+            InferenceError: it gives values that are no numbers.
         """
         drawn: list[DrawnFace] = []
         for first in range(0, len(crops), MOST_AT_ONCE):
@@ -98,7 +98,6 @@ class DeepFace:
                 f"{self._name}: the graph gave {before.shape}, {faces.shape} and {after.shape} for {rows.shape}",
                 "A DFM file gives a mask, a face and a mask of the size that it takes: export or fetch it again.",
             )
-        check_numbers(self._name, before, faces, after)
         masks = np.minimum(before.reshape(count, *area), after.reshape(count, *area))
         levels = np.clip(faces * np.float32(255), 0, 255)
         return [DrawnFace(pixels, _softened(mask)) for pixels, mask in zip(levels, masks, strict=True)]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.errors import ModelError
+from facefusion.core.errors import InferenceError, ModelError
 from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Size
 from facefusion.faces.mask.base import OWN_FACE_MASKS
@@ -166,7 +166,7 @@ def test_values_that_are_no_numbers_do_not_reach_the_picture(toys, number):
     colour = (float("nan") if number == 2 else 0, 0, 0)
     picture = BgrPicture(PIXELS.copy())
     swapper = Shop(toys, colour=colour, masks=masks).swapper
-    with pytest.raises(FloatingPointError, match="custom/toy gave values that are no numbers"):
+    with pytest.raises(InferenceError, match="custom/toy gave values that are no numbers"):
         swapper.process(picture, (SEEN,), None)
     np.testing.assert_array_equal(picture.pixels, PIXELS)
 

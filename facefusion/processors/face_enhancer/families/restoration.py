@@ -84,7 +84,7 @@ class Restoration:
 
         Raises:
             ModelError: another shape than it should.
-            FloatingPointError: values that are no numbers, as half precision may give where it overflows.
+            InferenceError: values that are no numbers, as half precision may give where it overflows.
         """
         (restored,) = self._graph.run_rows(INPUT, tensor, self._others)
         if restored.shape != tensor.shape:

@@ -13,7 +13,7 @@ import numpy as np
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError, UsageError
-from facefusion.core.graph import WRONG_FILE, FittedGraph, Shape, SignedGraph, check_numbers
+from facefusion.core.graph import WRONG_FILE, FittedGraph, Shape, SignedGraph
 from facefusion.core.values import Pixels, Tensor
 from facefusion.faces.aligned import template_of
 from facefusion.faces.normalisation import CHANNELS, Normalisation
@@ -87,7 +87,7 @@ class CropNetwork:
 
         Raises:
             ModelError: the graph rejects the inputs or gives another shape than it should.
-            FloatingPointError: it gives values that are no numbers, as half precision may where it overflows.
+            InferenceError: it gives values that are no numbers, as half precision may where it overflows.
         """
         count = self._times**2
         parts = np.concatenate([split(crop, self._times) for crop in crops])
@@ -104,5 +104,4 @@ class CropNetwork:
                 f"{self._name}: the graph gave {result.shape} for a face of {target.shape}",
                 WRONG_FILE,
             )
-        check_numbers(self._name, result)
         return result
