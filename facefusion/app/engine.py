@@ -6,6 +6,7 @@ Importing this costs little: OpenCV, ONNX Runtime and FFmpeg come in with the fi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from facefusion.catalogue.catalogue import Catalogue
@@ -13,6 +14,7 @@ from facefusion.catalogue.settings import DownloadSettings
 from facefusion.config.settings import GENERAL_GROUPS
 from facefusion.config.state import Snapshot
 from facefusion.content.settings import ContentAnalyserSettings
+from facefusion.core.floor import Floor
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
 from facefusion.faces.settings import FACE_GROUPS
@@ -65,6 +67,21 @@ class Engine:
         from facefusion.app.step import run_step  # noqa: PLC0415 - see the module's docstring
 
         return run_step(snapshot, self._open_sessions(), events, stop)
+
+    def floor(self, snapshot: Snapshot, report: RunReport, folder: Path) -> Floor:
+        """Measure what the networks, kernels and codecs of the step that ran last take by themselves.
+
+        Args:
+            snapshot: the step's settings.
+            report: of the step.
+            folder: to write to.
+
+        Raises:
+            FaceFusionError: they cannot be run by themselves.
+        """
+        from facefusion.app.floor import measure_floor  # noqa: PLC0415 - see the module's docstring
+
+        return measure_floor(snapshot, self._open_sessions(), report, folder)
 
     def fetch_models(
         self, snapshot: Snapshot, events: EventSink, stop: StopToken, names: Sequence[str] | None

@@ -60,6 +60,11 @@ class Sessions:
             self._recipe = recipe
         return self._execution, self._pool
 
+    @property
+    def pool(self) -> InferencePool | None:
+        """That of the last step, as long as it is open."""
+        return self._pool
+
     def close(self) -> None:
         """Release all sessions."""
         if self._pool is not None:

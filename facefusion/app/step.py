@@ -112,6 +112,7 @@ class _Step:
         work = self._work(subject, models, runners, analyser, sources, output)
         resources.pool.release_unneeded(models.files(self._kinds_per_frame()))
         self._stop.check()
+        resources.pool.tally.clear()
         begun = time.perf_counter()
         processed = self._process(subject, output, work, resources, models)
         self._tell(processed.notices)

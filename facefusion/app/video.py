@@ -12,6 +12,7 @@ from facefusion.app.resources import Resources
 from facefusion.config.settings import MiscSettings, PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.stop import StopToken
+from facefusion.core.values import Size
 from facefusion.media.assemble import Sound
 from facefusion.media.encoder import EncoderSettings
 from facefusion.media.encoding import Encoding
@@ -68,17 +69,9 @@ class VideoJob:
     def _plan(self, work: FrameWork, resources: Resources, models: Models) -> VideoPlan:
         settings, workflow = self.snapshot.get(OutputSettings), self.snapshot.get(WorkflowSettings)
         frame_format = None if workflow.frame_format is None else FRAME_FORMATS[workflow.frame_format]
-        size = work.output_size(self.info.size)
-        shown = replace(self.info, sample_aspect=settings.size_of(self.output).sample_aspect(self.info))
-        encoder = EncoderSettings(
-            settings.output_video_encoder,
-            settings.output_video_quality,
-            settings.output_video_preset,
-            settings.output_video_pixel_format,
-        )
         return VideoPlan(
             output=self.output,
-            encoding=Encoding.plan(shown, size, encoder, self.output, settings.output_video_rate),
+            encoding=planned_encoding(self.snapshot, self.info, work.output_size(self.info.size), self.output),
             sound=Sound(settings.sound, self.replacement),
             image_quality=settings.output_image_quality,
             trim=self.trim,
@@ -109,3 +102,26 @@ class VideoJob:
         warning = check_space(folder, self.output, needed_bytes(encoding, frames), files)
         if warning is not None:
             events.emit(Notice(warning, warning=True))
+
+
+def planned_encoding(snapshot: Snapshot, info: MediaInfo, size: Size, output: Path) -> Encoding:
+    """What the encoder is told.
+
+    Args:
+        snapshot: the settings in force.
+        info: the target.
+        size: of the frames that come.
+        output: the result; its extension names the container.
+
+    Raises:
+        OutputError: the container or the encoder cannot hold such pictures.
+    """
+    settings = snapshot.get(OutputSettings)
+    shown = replace(info, sample_aspect=settings.size_of(output).sample_aspect(info))
+    encoder = EncoderSettings(
+        settings.output_video_encoder,
+        settings.output_video_quality,
+        settings.output_video_preset,
+        settings.output_video_pixel_format,
+    )
+    return Encoding.plan(shown, size, encoder, output, settings.output_video_rate)

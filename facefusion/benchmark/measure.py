@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, median
+from statistics import median
 from typing import Protocol
 
 from facefusion.benchmark.cases import Case
+from facefusion.core.floor import Floor
 from facefusion.core.report import RunReport
 
 
@@ -18,6 +19,9 @@ class Runner(Protocol):
 
     def run(self, case: Case, output: Path) -> RunReport:
         """Process the clip into ``output``."""
+
+    def floor(self, case: Case, report: RunReport, folder: Path) -> Floor:
+        """What the run that ``report`` tells of, the last one, would have taken at least; writes to ``folder``."""
 
     def forget(self) -> None:
         """Unload everything that a first run had to load."""
@@ -30,6 +34,13 @@ class Cycle:
     seconds: float
     """From the call to the result in place, start-up included."""
     report: RunReport
+    floor: Floor
+    """Of this run, measured right after it."""
+
+    @property
+    def over_floor(self) -> float:
+        """Seconds from the first frame decoded to the result in place, over those of the floor."""
+        return self.report.seconds / self.floor.seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +56,29 @@ class CaseResult:
         return tuple(cycle.seconds for cycle in self.cycles)
 
     @property
-    def average(self) -> float:
-        """Mean seconds of a cycle."""
-        return fmean(self.seconds)
+    def rates(self) -> tuple[float, ...]:
+        """Frames per second of each cycle, start-up left out."""
+        return tuple(cycle.report.frames_per_second for cycle in self.cycles)
 
     @property
     def frames_per_second(self) -> float:
-        """Frames of all cycles over the seconds of all cycles."""
-        return sum(cycle.report.frames for cycle in self.cycles) / sum(self.seconds)
+        """Median of :attr:`rates`."""
+        return median(self.rates)
+
+    @property
+    def start_up(self) -> float:
+        """Median seconds from the call to the first frame."""
+        return median(cycle.report.start_up_seconds for cycle in self.cycles)
+
+    @property
+    def over_floor(self) -> float:
+        """Median of the cycles' times over their floors."""
+        return median(cycle.over_floor for cycle in self.cycles)
+
+    @property
+    def floor(self) -> Floor:
+        """That of the last cycle."""
+        return self.cycles[-1].floor
 
     @property
     def peak_memory(self) -> int:
@@ -95,6 +121,7 @@ def measure(
         output.unlink(missing_ok=True)
         begin = clock()
         report = runner.run(case, output)
-        timed.append(Cycle(clock() - begin, report))
+        seconds = clock() - begin
+        timed.append(Cycle(seconds, report, runner.floor(case, report, folder)))
     output.unlink(missing_ok=True)
     return CaseResult(case, tuple(timed))

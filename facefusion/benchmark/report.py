@@ -12,7 +12,7 @@ from facefusion.benchmark.measure import CaseResult
 from facefusion.core.errors import OutputError
 from facefusion.core.own_file import OwnFile
 
-HEADINGS = ("target", "cycles", "average s", "fastest s", "slowest s", "frames/s", "peak MiB")
+HEADINGS = ("target", "cycles", "frames/s", "lowest", "highest", "over floor", "start-up s", "peak MiB")
 NAME_COLUMNS = 1
 """Columns that are aligned to the left; numbers stand to the right."""
 REMEDY = "Choose another --benchmark-record-path."
@@ -20,15 +20,16 @@ RECORDS = OwnFile("a record of benchmarks", re.compile(rb'\{"time": "[^"]*", "re
 
 
 def table(results: Sequence[CaseResult]) -> str:
-    """One row per clip, and the busy seconds of its stages below."""
+    """One row per clip, and below where its time goes: the busy seconds of its stages, and the parts of its floor."""
     rows = [
         (
             result.case.target.name,
             str(len(result.cycles)),
-            f"{result.average:.2f}",
-            f"{min(result.seconds):.2f}",
-            f"{max(result.seconds):.2f}",
             f"{result.frames_per_second:.2f}",
+            f"{min(result.rates):.2f}",
+            f"{max(result.rates):.2f}",
+            f"{result.over_floor:.2f}",
+            f"{result.start_up:.2f}",
             f"{result.peak_memory / 2**20:.0f}",
         )
         for result in results
@@ -38,6 +39,9 @@ def table(results: Sequence[CaseResult]) -> str:
         if result.stages:
             stages = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in result.stages.items())
             lines.append(f"{result.case.resolution} by stage: {stages}")
+        floor = {"transcode": result.floor.transcode, "kernels": result.floor.kernels, **result.floor.networks}
+        parts = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in floor.items() if seconds)
+        lines.append(f"{result.case.resolution} floor: {result.floor.seconds:.2f} s ({parts})")
     return "\n".join(lines) + "\n"
 
 
@@ -50,7 +54,14 @@ def record(result: CaseResult, machine: Mapping[str, object], mode: str, moment:
         "mode": mode,
         "seconds": [round(seconds, 4) for seconds in result.seconds],
         "frames": last.frames,
-        "frames_per_second": round(result.frames_per_second, 3),
+        "frames_per_second": [round(rate, 3) for rate in result.rates],
+        "over_floor": [round(cycle.over_floor, 4) for cycle in result.cycles],
+        "start_up_seconds": [round(cycle.report.start_up_seconds, 4) for cycle in result.cycles],
+        "floor": {
+            "networks": {name: round(seconds, 4) for name, seconds in result.floor.networks.items()},
+            "kernels": round(result.floor.kernels, 4),
+            "transcode": round(result.floor.transcode, 4),
+        },
         "stages": {name: round(seconds, 4) for name, seconds in result.stages.items()},
         "peak_memory_bytes": result.peak_memory,
         "models": dict(last.models),

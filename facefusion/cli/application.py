@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from facefusion.config.state import Snapshot
+from facefusion.core.floor import Floor
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import EventSink
@@ -29,6 +31,18 @@ class Application(Protocol):
         Raises:
             FaceFusionError: it failed; no output was left behind.
             Stopped: ``stop`` was requested; no output was left behind.
+        """
+
+    def floor(self, snapshot: Snapshot, report: RunReport, folder: Path) -> Floor:
+        """Measure what the networks, kernels and codecs of the step that ran last take by themselves.
+
+        Args:
+            snapshot: the step's settings.
+            report: of the step.
+            folder: to write to.
+
+        Raises:
+            FaceFusionError: they cannot be run by themselves.
         """
 
     def fetch_models(

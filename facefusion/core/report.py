@@ -39,6 +39,8 @@ class RunReport:
     """Each model used and the execution provider it really ran on (``code`` for a model without a graph)."""
     stages: Mapping[str, float] = field(default_factory=dict)
     """Busy seconds per stage (decode, analyse, each processor, encode), summed over threads."""
+    processor_seconds: Mapping[str, float] = field(default_factory=dict)
+    """What each stage took of the processor, as far as its own threads used it."""
     notices: tuple[str, ...] = ()
     """Choices made for the user, fallbacks and warnings."""
     model_hashes: Mapping[str, str] = field(default_factory=dict)

@@ -205,6 +205,10 @@ class InferencePool:
         """What has been done so far."""
         return self._counters
 
+    def request(self, model: ModelFile) -> LoadRequest:
+        """How the session of ``model`` is asked for first, on the device that is least busy."""
+        return self._execution.requests(model, self._digests.digest(model.path), self._least_busy())[0]
+
     def models_used(self) -> dict[str, str]:
         """Each model that was loaded, and the provider it really got (several where devices differ)."""
         with self._lock:

@@ -13,20 +13,24 @@ from facefusion.benchmark.machine import describe_machine, processor_name
 from facefusion.benchmark.measure import CaseResult, Cycle, measure
 from facefusion.benchmark.report import append_records, record, table
 from facefusion.core.errors import OutputError, SetupError, UsageError
+from facefusion.core.floor import Floor
 from facefusion.core.report import RunReport
 
 CASE = Case("240p", Path("source.jpg"), Path("target-240p.mp4"))
 
 
-def report(decode=1.0, peak=100 * 2**20):
+FLOOR = Floor({"yunet": 0.25, "arcface": 0.125}, kernels=0.0, transcode=0.125)
+
+
+def report(decode=1.0, peak=100 * 2**20, seconds=1.0):
     return RunReport(
         output="a.mp4",
         frames=30,
         faces=30,
         frames_without_face=0,
         held_frames=(),
-        seconds=1.0,
-        start_up_seconds=0.0,
+        seconds=seconds,
+        start_up_seconds=0.5,
         peak_memory=peak,
         models={"yunet": "cpu"},
         stages={"decode": decode},
@@ -47,6 +51,10 @@ class Recorder:
         output.write_bytes(b"x")
         self.now += self.seconds.pop(0)
         return report()
+
+    def floor(self, case, done, folder):
+        assert case is CASE
+        return Floor({"yunet": done.seconds / 4}, kernels=0.25, transcode=0.0)
 
     def forget(self):
         self.log.append("forget")
@@ -69,21 +77,25 @@ def test_cold_forgets_before_each_cycle_outside_the_time(tmp_path):
 
 
 def test_figures_of_a_clip():
-    result = CaseResult(CASE, (Cycle(1.0, report(1.0)), Cycle(2.0, report(5.0, 7)), Cycle(3.0, report(2.0))))
-    assert result.average == 2.0
+    reports = report(1.0), report(5.0, 7, 2.0), report(2.0, seconds=3.0)
+    result = CaseResult(CASE, tuple(Cycle(1.0, one, FLOOR) for one in reports))
+    assert result.rates == (30.0, 15.0, 10.0)
     assert result.frames_per_second == 15.0
+    assert [cycle.over_floor for cycle in result.cycles] == [2.0, 4.0, 6.0]
+    assert result.over_floor == 4.0
     assert result.peak_memory == 100 * 2**20
     assert result.stages == {"decode": 2.0}
     assert table([result]) == (
-        "target           cycles  average s  fastest s  slowest s  frames/s  peak MiB\n"
-        "----------------------------------------------------------------------------\n"
-        "target-240p.mp4       3       2.00       1.00       3.00     15.00       100\n"
+        "target           cycles  frames/s  lowest  highest  over floor  start-up s  peak MiB\n"
+        "------------------------------------------------------------------------------------\n"
+        "target-240p.mp4       3     15.00   10.00    30.00        4.00        0.50       100\n"
         "240p by stage: decode 2.00 s\n"
+        "240p floor: 0.50 s (transcode 0.12 s, yunet 0.25 s, arcface 0.12 s)\n"
     )
 
 
 def test_records_are_lines_of_json_that_add_up(tmp_path):
-    result = CaseResult(CASE, (Cycle(1.5, report()),))
+    result = CaseResult(CASE, (Cycle(1.5, report(), FLOOR),))
     entry = record(result, {"cores": 2}, "warm", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
     path = tmp_path / "record.jsonl"
     append_records(path, (entry,))
@@ -96,7 +108,10 @@ def test_records_are_lines_of_json_that_add_up(tmp_path):
         "mode": "warm",
         "seconds": [1.5],
         "frames": 30,
-        "frames_per_second": 20.0,
+        "frames_per_second": [30.0],
+        "over_floor": [2.0],
+        "start_up_seconds": [0.5],
+        "floor": {"networks": {"yunet": 0.25, "arcface": 0.125}, "kernels": 0.0, "transcode": 0.125},
         "stages": {"decode": 1.0},
         "peak_memory_bytes": 100 * 2**20,
         "models": {"yunet": "cpu"},

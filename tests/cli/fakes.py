@@ -10,6 +10,7 @@ from facefusion.app.clean import Cleaned
 from facefusion.cli.main import main
 from facefusion.config.settings import GENERAL_GROUPS, PathsSettings
 from facefusion.config.state import Snapshot
+from facefusion.core.floor import Floor
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
 from facefusion.faces.settings import FaceMaskerSettings, FaceSelectorSettings
@@ -38,6 +39,7 @@ class FakeApplication:
         self.failure = failure
         self.snapshots: list[Snapshot] = []
         self.asked: list[Sequence[str] | None] = []
+        self.measured: list[tuple[Snapshot, RunReport, Path]] = []
         self.released = 0
         self.cleaned = Cleaned((), ())
         self.before_report: Callable[[EventSink, StopToken], None] = lambda events, stop: None
@@ -57,6 +59,10 @@ class FakeApplication:
         assert output is not None
         Path(output).write_bytes(b"result")
         return dataclasses.replace(self.report, output=str(output))
+
+    def floor(self, snapshot: Snapshot, report: RunReport, folder: Path) -> Floor:
+        self.measured.append((snapshot, report, folder))
+        return Floor(networks={"yunet": 0.25}, kernels=0.125, transcode=0.0)
 
     def fetch_models(
         self, snapshot: Snapshot, events: EventSink, stop: StopToken, names: Sequence[str] | None

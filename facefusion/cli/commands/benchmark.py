@@ -15,7 +15,9 @@ from facefusion.benchmark.report import append_records, record, table
 from facefusion.benchmark.settings import BenchmarkSettings
 from facefusion.cli.command import Context
 from facefusion.config.settings import PathsSettings
+from facefusion.config.state import Snapshot
 from facefusion.core.errors import SetupError
+from facefusion.core.floor import Floor
 from facefusion.core.report import RunReport
 from facefusion.observability.events import StepFinished, StepStarted
 
@@ -28,15 +30,23 @@ class _StepRunner:
 
     def run(self, case: Case, output: Path) -> RunReport:
         """Process the clip as one step."""
-        paths = {"source_paths": (case.source,), "target_path": case.target, "output_path": output}
-        snapshot = self._context.state.snapshot.with_values(paths)
+        snapshot = self._snapshot(case, output)
         report = self._context.application.execute(snapshot, self._context.events, self._context.stop)
         self._context.stop.check()
         return report
 
+    def floor(self, case: Case, report: RunReport, folder: Path) -> Floor:
+        """See :meth:`facefusion.benchmark.measure.Runner.floor`."""
+        snapshot = self._snapshot(case, Path(report.output))
+        return self._context.application.floor(snapshot, report, folder)
+
     def forget(self) -> None:
         """Unload the models."""
         self._context.application.release_models()
+
+    def _snapshot(self, case: Case, output: Path) -> Snapshot:
+        paths = {"source_paths": (case.source,), "target_path": case.target, "output_path": output}
+        return self._context.state.snapshot.with_values(paths)
 
 
 @contextmanager

@@ -1,0 +1,64 @@
+"""What the last step would have cost at least."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from facefusion.app.models import CODE_ONLY
+from facefusion.app.sessions import Sessions
+from facefusion.app.video import planned_encoding
+from facefusion.catalogue.catalogue import Catalogue
+from facefusion.config.settings import PathsSettings
+from facefusion.config.state import Snapshot
+from facefusion.core.errors import UsageError
+from facefusion.core.floor import Floor
+from facefusion.core.report import RunReport
+from facefusion.inference.bare import bare_seconds
+from facefusion.inference.pool import InferencePool
+from facefusion.media.probe import probe
+from facefusion.media.transcode import transcode_seconds
+from facefusion.memory.machine import read_machine
+
+MEASURED_SECONDS = 0.5
+"""For which each graph is run in each way to use the cores."""
+
+
+def measure_floor(snapshot: Snapshot, sessions: Sessions, report: RunReport, folder: Path) -> Floor:
+    """Measure the parts of the last step that no program can do without, one by one.
+
+    Args:
+        snapshot: the step's settings.
+        sessions: that it used, with its pool still open.
+        report: of the step.
+        folder: to write to.
+
+    Raises:
+        FaceFusionError: its networks or codecs cannot be run by themselves.
+    """
+    target, output = snapshot.get(PathsSettings).target_path, snapshot.get(PathsSettings).output_path
+    pool = sessions.pool
+    if target is None or output is None or pool is None:
+        raise UsageError("no step was run whose floor could be measured", "Run a step first.")
+    info, cores = probe(target), max(1, round(read_machine().cores))
+    encoding = planned_encoding(snapshot, info, info.size, output)
+    return Floor(
+        networks=_networks(pool, cores),
+        kernels=_kernels(report) / cores,
+        transcode=transcode_seconds(info, encoding, folder / "floor.mkv"),
+    )
+
+
+def _networks(pool: InferencePool, cores: int) -> dict[str, float]:
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for runs in pool.tally.runs():
+        each = bare_seconds(pool.request(runs.model), runs.fed, cores, MEASURED_SECONDS)
+        seconds[runs.model.name] += runs.count * each
+    return dict(seconds)
+
+
+def _kernels(report: RunReport) -> float:
+    """Processor seconds of the processors whose model is code."""
+    catalogue = Catalogue.load()
+    kinds = {catalogue.card(name).kind for name, provider in report.models.items() if provider == CODE_ONLY}
+    return sum(seconds for stage, seconds in report.processor_seconds.items() if stage in kinds)
