@@ -221,6 +221,49 @@ def test_order_of_elements_survives_reshape_slice_and_concatenation(random):
     np.testing.assert_array_equal(result, np.concatenate([plain[:, 5:20:3], plain], axis=1))
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_mean_over_rows_and_columns(random, kept):
+    picture = random.normal(size=(1, 5, 4, 3)).astype(np.float32)
+    writer = Writer()
+    source = writer.tensor("in", picture.shape)
+    pooled = writer.operator(
+        "MAX_POOL_2D",
+        [source],
+        writer.tensor("pooled", picture.shape),
+        Padding=SAME,
+        StrideH=1,
+        StrideW=1,
+        FilterHeight=1,
+        FilterWidth=1,
+    )
+    axes = writer.constant(np.array([1, 2], np.int32))
+    shape = (1, 1, 1, 3) if kept else (1, 3)
+    target = writer.operator("MEAN", [pooled, axes], writer.tensor("out", shape), KeepDims=kept)
+
+    result = through(writer, source, target, picture)
+
+    assert result.shape == shape
+    np.testing.assert_allclose(result.ravel(), picture.mean(axis=(0, 1, 2)), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_a_fully_connected_layer_and_what_bounds_it(random, biased):
+    """A picture goes in row by row, channels last, as TensorFlow flattens it."""
+    picture = random.normal(size=(1, 2, 2, 3)).astype(np.float32)
+    weights, bias = random.normal(size=(5, 12)).astype(np.float16), random.normal(size=5).astype(np.float32)
+    writer = Writer()
+    source = writer.tensor("in", picture.shape)
+    whole = writer.operator("DEQUANTIZE", [writer.constant(weights)], writer.tensor("weights", weights.shape))
+    added = writer.constant(bias) if biased else -1
+    dense = writer.operator("FULLY_CONNECTED", [source, whole, added], writer.tensor("dense", (1, 5)))
+    target = writer.operator("LOGISTIC", [dense], writer.tensor("out", (1, 5)))
+
+    result = through(writer, source, target, picture)
+
+    plain = picture.ravel() @ weights.astype(np.float32).T + (bias if biased else 0)
+    np.testing.assert_allclose(result, 1 / (1 + np.exp(-plain[None])), rtol=1e-5, atol=1e-6)
+
+
 def test_the_same_file_gives_the_same_bytes(random):
     writer = Writer()
     source = writer.tensor("in", (1, 2, 2, 1))

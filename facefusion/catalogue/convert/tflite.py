@@ -216,6 +216,32 @@ def _elementwise(kind: str) -> Callable[[_Lowering, Operator], None]:
     return lowered
 
 
+def _mean(lowering: _Lowering, operator: Operator) -> None:
+    source, axes = operator.inputs
+    value = lowering.graph.add(
+        "ReduceMean",
+        lowering.plain(source),
+        axes=[int(axis) for axis in lowering.constant(axes).ravel()],
+        keepdims=int(operator.options["KeepDims"]),
+    )
+    lowering.put(operator.outputs[0], value)
+
+
+def _fully_connected(lowering: _Lowering, operator: Operator) -> None:
+    """Weights are out, in."""
+    source, weights, *rest = operator.inputs
+    rows = lowering.graph.reshape(lowering.plain(source), (-1, lowering.shape(weights)[1]))
+    inputs = [rows, lowering.graph.weight(lowering.constant(weights))]
+    if rest and rest[0] >= 0:
+        inputs.append(lowering.graph.weight(lowering.constant(rest[0])))
+    value = lowering.activated(lowering.graph.add("Gemm", *inputs, transB=1), operator)
+    lowering.put(operator.outputs[0], lowering.graph.reshape(value, lowering.shape(operator.outputs[0])))
+
+
+def _logistic(lowering: _Lowering, operator: Operator) -> None:
+    lowering.put(operator.outputs[0], lowering.graph.add("Sigmoid", lowering.plain(operator.inputs[0])))
+
+
 def _pad(lowering: _Lowering, operator: Operator) -> None:
     source, amounts = operator.inputs
     pads: npt.NDArray[np.int64] = lowering.constant(amounts).astype(np.int64)[list(_TO_CHANNELS_FIRST)]
@@ -302,7 +328,10 @@ _LOWERED: Mapping[str, Callable[[_Lowering, Operator], None]] = {
     "CONV_2D": _convolution,
     "DEPTHWISE_CONV_2D": _depthwise,
     "DEQUANTIZE": _dequantize,
+    "FULLY_CONNECTED": _fully_connected,
+    "LOGISTIC": _logistic,
     "MAX_POOL_2D": _pool("MaxPool"),
+    "MEAN": _mean,
     "MUL": _elementwise("Mul"),
     "PAD": _pad,
     "PRELU": _prelu,

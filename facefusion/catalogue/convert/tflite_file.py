@@ -36,8 +36,10 @@ _OPTIONS: Mapping[str, tuple[Any, tuple[str, ...]]] = {
         tflite.DepthwiseConv2DOptions,
         ("Padding", "StrideW", "StrideH", "DilationWFactor", "DilationHFactor", _ACTIVATED),
     ),
+    "FULLY_CONNECTED": (tflite.FullyConnectedOptions, (_ACTIVATED,)),
     "MAX_POOL_2D": (_POOL[0], (*_POOL[1], _ACTIVATED)),
     "AVERAGE_POOL_2D": (_POOL[0], (*_POOL[1], _ACTIVATED)),
+    "MEAN": (tflite.ReducerOptions, ("KeepDims",)),
     "RESIZE_BILINEAR": (tflite.ResizeBilinearOptions, ("AlignCorners", "HalfPixelCenters")),
     "STRIDED_SLICE": (
         tflite.StridedSliceOptions,
