@@ -17,6 +17,7 @@ from facefusion.core.report import RunReport
 from facefusion.inference.bare import bare_seconds
 from facefusion.inference.pool import InferencePool
 from facefusion.media.probe import probe
+from facefusion.media.settings import TrimSettings
 from facefusion.media.transcode import transcode_seconds
 from facefusion.memory.machine import read_machine
 
@@ -41,11 +42,12 @@ def measure_floor(snapshot: Snapshot, sessions: Sessions, report: RunReport, fol
     if target is None or output is None or pool is None:
         raise UsageError("no step was run whose floor could be measured", "Run a step first.")
     info, cores = probe(target), max(1, round(read_machine().cores))
+    start, end = snapshot.get(TrimSettings).bounds
     encoding = planned_encoding(snapshot, info, info.size, output)
     return Floor(
         networks=_networks(pool, cores),
         kernels=_kernels(report) / cores,
-        transcode=transcode_seconds(info, encoding, folder / "floor.mkv"),
+        transcode=transcode_seconds(info, encoding, folder / "floor.mkv", start=start or 0, end=end),
     )
 
 

@@ -82,12 +82,13 @@ class Models:
         store: finds and fetches files.
         choices: for each kind of model, the name chosen, or ``auto``.
         events: told which models were taken where the user left it open.
+        threads: of the processor for one run of a graph.
 
     Raises:
         ModelError: a name is unknown, or a file cannot be fetched.
     """
 
-    def __init__(self, store: ModelStore, choices: Mapping[str, str], events: EventSink) -> None:
+    def __init__(self, store: ModelStore, choices: Mapping[str, str], events: EventSink, threads: int) -> None:
         self.cards: dict[str, ModelCard] = {}
         """For each kind of model, the one chosen."""
         made = {kind: store.resolve(kind, name) for kind, name in choices.items()}
@@ -100,7 +101,9 @@ class Models:
         store.ensure_all(self._all)
         store.tell_terms(self._all)
         self._files = {
-            card.name: ModelFile(card.name, store.ensure(card)) for card in self._all if card.graph is not None
+            card.name: ModelFile(card.name, store.ensure(card), threads)
+            for card in self._all
+            if card.graph is not None
         }
 
     @property

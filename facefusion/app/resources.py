@@ -20,7 +20,7 @@ from facefusion.media.probe import MediaInfo
 from facefusion.media.settings import OutputSettings, WorkflowSettings
 from facefusion.memory.budget import MemoryBudget, MemoryNeed, automatic_workers, session_bytes
 from facefusion.memory.limits import hard_limit
-from facefusion.memory.machine import read_machine
+from facefusion.memory.machine import Machine, read_machine
 from facefusion.memory.meter import MemoryMeter
 from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import EventSink, Notice
@@ -60,10 +60,8 @@ class Resources:
         self._frame_format = snapshot.get(WorkflowSettings).frame_format
         self._is_video = info.kind is MediaKind.VIDEO
         self._machine = read_machine()
-        # Workers run side by side in a video; a single picture has all cores to itself.
-        threads = 1 if self._is_video else max(1, round(self._machine.cores))
-        self.execution, self.pool = sessions.open(snapshot, events, threads)
-        cv2.setNumThreads(threads)
+        self.execution, self.pool = sessions.open(snapshot, events)
+        cv2.setNumThreads(threads_per_run(info, self._machine))
         self._budget = MemoryBudget(snapshot.get(MemorySettings).system_memory_limit, self._machine)
         if self._budget.chosen:
             refusal = stack.enter_context(hard_limit(self._budget.limit, uses_gpu=self.execution.on_gpu))
@@ -107,6 +105,14 @@ class Resources:
             models=sum(session_bytes(size) for size in models.file_bytes()),
             media=held_frames(self._encoder) * max(frame, result) if self._is_video else 0,
         )
+
+
+def threads_per_run(info: MediaInfo, machine: Machine) -> int:
+    """Processor threads for one run of a graph or kernel.
+
+    Workers run side by side in a video; a single picture has all cores to itself.
+    """
+    return 1 if info.kind is MediaKind.VIDEO else max(1, round(machine.cores))
 
 
 def frame_bytes(info: MediaInfo, size: Size) -> int:

@@ -23,8 +23,8 @@ class Sessions:
         self._execution: Execution | None = None
         self._pool: InferencePool | None = None
 
-    def open(self, snapshot: Snapshot, events: EventSink, threads: int) -> tuple[Execution, InferencePool]:
-        """The pool for a step; ``threads`` are processor threads for one run of a graph.
+    def open(self, snapshot: Snapshot, events: EventSink) -> tuple[Execution, InferencePool]:
+        """The pool for a step.
 
         Raises:
             ProviderError: none of the execution providers asked for works.
@@ -38,7 +38,6 @@ class Sessions:
             execution_settings.execution_device_ids,
             inference,
             memory.video_memory_strategy,
-            threads,
         )
         if self._pool is None or self._execution is None or recipe != self._recipe:
             self.close()
@@ -48,7 +47,6 @@ class Sessions:
                 runtime=read_runtime(),
                 cache=caches_folder(),
                 events=self._relay,
-                threads=threads,
             )
             self._pool = InferencePool(
                 self._execution,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from facefusion.app.faces import build_analyser, build_masker, face_models, mask_models
 from facefusion.app.models import Models, Runners, open_store
-from facefusion.app.resources import Resources
+from facefusion.app.resources import Resources, threads_per_run
 from facefusion.app.selection import face_selectors
 from facefusion.app.sessions import Sessions
 from facefusion.app.sources import Photos, read_sources, source_photos
@@ -38,6 +38,7 @@ from facefusion.media.output_size import OutputSize
 from facefusion.media.settings import OutputSettings, TrimSettings, WorkflowSettings
 from facefusion.media.sound import check_sound_encoder
 from facefusion.media.sound_file import SoundFile, probe_sound
+from facefusion.memory.machine import read_machine
 from facefusion.observability.events import Event, EventSink, Fanout, Notice
 from facefusion.pipeline.frames import FaceFinder, FrameWork, Sighting
 from facefusion.pipeline.image import process_image
@@ -101,7 +102,9 @@ class _Step:
         self._check_output(subject, output)
         check_ages(self._snapshot.get(FaceSelectorSettings))
         self._tell(subject.info.notices)
-        models = Models(open_store(self._snapshot, self._events, self._stop), self._model_choices(), self._events)
+        store = open_store(self._snapshot, self._events, self._stop)
+        threads = threads_per_run(subject.info, read_machine())
+        models = Models(store, self._model_choices(), self._events, threads)
         self._stop.check()
         resources = Resources(self._snapshot, subject.info, self._sessions, self._events, self._stack)
         resources.pool.preload(models.files())

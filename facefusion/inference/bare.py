@@ -31,7 +31,7 @@ def bare_seconds(
     Each way to divide the cores among callers and threads of a run is tried.
 
     Args:
-        request: how to load it; its number of threads is replaced.
+        request: how to load it; its model's number of threads is replaced.
         fed: what to feed it.
         cores: of the machine, at least 1.
         seconds: to measure each way for; every caller makes one run at least.
@@ -43,7 +43,7 @@ def bare_seconds(
     """
     inputs = _inputs(fed)
     return min(
-        _measured(load(replace(request, threads=threads)).run, inputs, callers, seconds, clock)
+        _measured(load(replace(request, model=replace(request.model, threads=threads))).run, inputs, callers, seconds, clock)
         for callers, threads in _divisions(cores)
     )
 

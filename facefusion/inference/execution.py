@@ -47,8 +47,6 @@ class Execution:
     runtime: Runtime
     cache: Path
     """Folder for compiled engines."""
-    threads: int = 1
-    """Processor threads for one run of a graph, where the model does not say."""
     memory_limit: int | None = None
     """Bytes of device memory that all sessions on a device may take; none for no limit."""
     half: bool | None = None
@@ -72,8 +70,7 @@ class Execution:
             shapes=model.warm_up,
             runtime=self.runtime,
         )
-        threads = model.threads or self.threads
-        return tuple(LoadRequest(model, _stack(provider, placement), threads) for provider in self.providers)
+        return tuple(LoadRequest(model, _stack(provider, placement)) for provider in self.providers)
 
 
 def plan_execution(
@@ -83,7 +80,6 @@ def plan_execution(
     runtime: Runtime,
     cache: Path,
     events: EventSink,
-    threads: int = 1,
     test: Probe = probe,
     registry: ProviderRegistry = PROVIDERS,
 ) -> Execution:
@@ -95,7 +91,6 @@ def plan_execution(
         runtime: what this machine offers.
         cache: folder for compiled engines.
         events: told about each provider that was asked for and is skipped.
-        threads: processor threads for one run of a graph.
         test: tries a provider out before it is chosen.
         registry: the providers there are.
 
@@ -104,10 +99,10 @@ def plan_execution(
     """
 
     def planned(provider: Provider) -> Execution:
-        return _plan(provider, settings, inference, runtime, cache, threads)
+        return _plan(provider, settings, inference, runtime, cache)
 
     def obstacle(provider: Provider) -> Obstacle | None:
-        return find_obstacle(provider, settings, inference, runtime=runtime, cache=cache, threads=threads, test=test)
+        return find_obstacle(provider, settings, inference, runtime=runtime, cache=cache, test=test)
 
     asked = tuple(registry[name] for name in dict.fromkeys(settings.execution_providers))
     chosen = _first_working(asked, obstacle, events) if asked else _best(registry, obstacle, events)
@@ -127,7 +122,6 @@ def find_obstacle(
     *,
     runtime: Runtime,
     cache: Path,
-    threads: int = 1,
     test: Probe = probe,
 ) -> Obstacle | None:
     """What stops a provider from working here, tried out on every device that is asked for; none where it works.
@@ -140,7 +134,7 @@ def find_obstacle(
     known = provider.obstacle(runtime)
     if known is not None or not provider.on_gpu:
         return known
-    plan = _plan(provider, settings, inference, runtime, cache, threads)
+    plan = _plan(provider, settings, inference, runtime, cache)
     try:
         for device in plan.devices:
             test(plan.requests(ModelFile(PROBE, Path()), "", device)[0])
@@ -157,14 +151,12 @@ def _plan(
     inference: InferenceSettings,
     runtime: Runtime,
     cache: Path,
-    threads: int,
 ) -> Execution:
     return Execution(
         providers=(provider,),
         devices=_devices(provider, settings.execution_device_ids, runtime),
         runtime=runtime,
         cache=cache,
-        threads=threads,
         memory_limit=inference.gpu_memory_limit * GIB or None,
         half=_HALF[inference.inference_precision],
     )

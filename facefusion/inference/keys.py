@@ -36,7 +36,7 @@ def session_key(requests: tuple[LoadRequest, ...], *, digest: str, device: int) 
             for provider, chosen in request.providers
         ),
         device=device,
-        threads=requests[0].threads,
+        threads=requests[0].model.threads,
     )
 
 

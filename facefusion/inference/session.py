@@ -27,8 +27,8 @@ class ModelFile:
     name: str
     """Name of the model, for people."""
     path: Path
-    threads: int = 0
-    """Processor threads for one run; 0 takes the pool's number."""
+    threads: int = 1
+    """Processor threads for one run, at least 1."""
     warm_up: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """Shape of each input whose shape the graph leaves open, for the first run on a device."""
 
@@ -40,8 +40,6 @@ class LoadRequest:
     model: ModelFile
     providers: tuple[tuple[Provider, ProviderOptions], ...]
     """The provider asked for, then those that take the nodes it does not know; the CPU last."""
-    threads: int
-    """Processor threads for one run, at least 1."""
 
 
 class Session(Protocol):
@@ -198,7 +196,7 @@ def _create(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not 
 def _session_options(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not typed
     chosen = onnxruntime.SessionOptions()
     chosen.log_severity_level = ERRORS_ONLY
-    chosen.intra_op_num_threads = request.threads
+    chosen.intra_op_num_threads = request.model.threads
     chosen.inter_op_num_threads = 1
     chosen.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     chosen.enable_mem_pattern = all(provider.memory_pattern for provider, _ in request.providers)

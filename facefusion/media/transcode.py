@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,13 @@ from facefusion.media.source import open_source
 
 
 def transcode_seconds(
-    info: MediaInfo, encoding: Encoding, path: Path, clock: Callable[[], float] = time.perf_counter
+    info: MediaInfo,
+    encoding: Encoding,
+    path: Path,
+    *,
+    start: int = 0,
+    end: int | None = None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> float:
     """Seconds to decode a video and encode it again with FFmpeg alone, each on as many threads as it likes.
 
@@ -25,6 +32,8 @@ def transcode_seconds(
         info: of the video.
         encoding: what the encoder is told; for pictures of the video's own size.
         path: to write to; Matroska.
+        start: index of the first frame to encode; those before it are decoded only.
+        end: index after the last one; to the end where none.
         clock: seconds; another one in tests.
 
     Raises:
@@ -44,7 +53,7 @@ def transcode_seconds(
             with av.open(str(path.absolute()), "w", format=encoding.segment_muxer) as output:
                 coded = encoding.add_stream(output)
                 wanted = encoding.pixel_format
-                for frame in source.decode(stream):
+                for frame in itertools.islice(source.decode(stream), start, end):
                     plain = frame if frame.format.name == wanted else frame.reformat(format=wanted)
                     plain.pict_type = 0
                     output.mux(coded.encode(plain))

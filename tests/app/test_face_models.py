@@ -80,7 +80,7 @@ def test_a_detector_on_disk_finds_the_face_that_is_there(
     still: Still, models: Path, model_path: Callable[[str], Path]
 ) -> None:
     file = ModelFile("yunet", model_path("yunet"))
-    yunet = YuNet(card("yunet"), OrtSession(LoadRequest(file, ((CPU, CpuOptions()),), threads=1)))
+    yunet = YuNet(card("yunet"), OrtSession(LoadRequest(file, ((CPU, CpuOptions()),))))
     found = FaceSearch(yunet).find(BgrPicture(still.before))
     (left, top, right, bottom), points = found.boxes[0], found.points[0]
     row = [(left + right) / 2, (top + bottom) / 2, right - left, bottom - top, found.scores[0]]

@@ -123,6 +123,23 @@ def test_models_are_loaded_once_however_many_threads(
     assert sorted(loaded) == ["face_mesh", "open_nsfw", "sface", "waifu2x_photo_2x", "yunet"]
 
 
+def test_images_and_videos_in_turn_load_nothing_twice(
+    run: Run, sink: RecordingSink, engine: Engine, still: Path, tmp_path: Path
+) -> None:
+    engine.release_models()
+
+    def loads() -> int:
+        return sum(isinstance(event, ModelLoaded) for event in sink.events)
+
+    run(tmp_path / "out.png", target_path=still)
+    run(tmp_path / "out.mp4", trim_frame_end=2)
+    before = loads()
+    run(tmp_path / "out.png", target_path=still)
+    run(tmp_path / "out.mp4", trim_frame_end=2)
+    assert before >= 4
+    assert loads() == before
+
+
 def test_an_image_is_swapped(run: Run, still: Path, tmp_path: Path) -> None:
     report = run(tmp_path / "out.png", target_path=still)
     assert (report.frames, report.faces) == (1, 1)

@@ -35,7 +35,7 @@ class Graph:
     """A graph on its own, without the pool."""
 
     def __init__(self, file: Path) -> None:
-        self._session = OrtSession(LoadRequest(ModelFile(file.stem, file), ((CPU, CpuOptions()),), threads=1))
+        self._session = OrtSession(LoadRequest(ModelFile(file.stem, file), ((CPU, CpuOptions()),)))
         self.signature = self._session.signature
         self.runs = 0
 

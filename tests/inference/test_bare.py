@@ -32,13 +32,13 @@ class Timed:
     clocks: threading.local = field(default_factory=threading.local)
 
     def load(self, request):
-        self.loaded.append(request.threads)
+        self.loaded.append(request.model.threads)
         loader = self
 
         class Session:
             def run(self, inputs):
                 loader.fed.append(inputs)
-                loader.clocks.now = loader.now() + loader.seconds[request.threads]
+                loader.clocks.now = loader.now() + loader.seconds[request.model.threads]
 
         return Session()
 

@@ -30,7 +30,6 @@ def test_whatever_decides_a_session_is_in_its_key(tmp_path):
         key(tmp_path, plan, device=1),
         key(tmp_path, plan, threads=2),
         key(tmp_path, plan, warm_up=(("x", (1, 4)),)),
-        key(tmp_path, replace(plan, threads=3)),
         key(tmp_path, replace(plan, half=False)),
         key(tmp_path, replace(plan, memory_limit=1 << 30)),
         key(tmp_path, replace(plan, cache=tmp_path)),

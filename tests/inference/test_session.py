@@ -22,7 +22,7 @@ ROWS = np.arange(8, dtype=np.float32).reshape(2, 4)
 
 def request(model, *providers, threads=1, cache=None):
     plan = execution(*providers) if cache is None else execution(*providers, cache=cache)
-    return replace(plan, threads=threads).requests(model, "ab" * 32, Device(0))[0]
+    return plan.requests(replace(model, threads=threads), "ab" * 32, Device(0))[0]
 
 
 class StubSession:

@@ -33,6 +33,16 @@ def test_every_frame_goes_through_untouched(tmp_path):
             np.testing.assert_array_equal(one, other)
 
 
+def test_a_part_is_a_part(tmp_path):
+    make_clip(tmp_path / "a.mp4")
+    info = probe(tmp_path / "a.mp4")
+    encoding = Encoding.plan(info, info.size, LOSSLESS, Path("b.mp4"))
+    transcode_seconds(info, encoding, tmp_path / "b.mkv", start=2, end=5)
+    after = decoded(tmp_path / "b.mkv")
+    assert len(after) == 3
+    np.testing.assert_array_equal(after[0][0], decoded(tmp_path / "a.mp4")[2][0])
+
+
 def test_what_changes_the_size_is_refused(tmp_path):
     make_clip(tmp_path / "a.mp4")
     info = probe(tmp_path / "a.mp4")

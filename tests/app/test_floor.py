@@ -1,0 +1,30 @@
+"""What a run on the demo would have cost at least."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from facefusion.app.engine import Engine
+from facefusion.core.errors import UsageError
+from tests.app.conftest import SOURCE, TARGET, Run, settings
+
+
+def test_every_graph_that_ran_on_a_frame_is_in_the_floor(run: Run, engine: Engine, tmp_path: Path) -> None:
+    output = tmp_path / "out.mp4"
+    report = run(output, trim_frame_end=4)
+    paths = {"source_paths": (SOURCE,), "target_path": TARGET, "output_path": output}
+    floor = engine.floor(settings(engine, **paths, trim_frame_end=4), report, tmp_path)
+    assert {name for name, provider in report.models.items() if provider != "code"} == set(floor.networks)
+    assert all(seconds > 0 for seconds in floor.networks.values())
+    assert floor.transcode > 0
+    assert floor.seconds == pytest.approx(sum(floor.networks.values()) + floor.kernels + floor.transcode)
+
+
+def test_without_a_step_there_is_no_floor(run: Run, engine: Engine, tmp_path: Path) -> None:
+    report = run(tmp_path / "out.mp4", trim_frame_end=1)
+    other = Engine()
+    paths = {"target_path": TARGET, "output_path": tmp_path / "out.mp4"}
+    with pytest.raises(UsageError, match="no step was run whose floor could be measured"):
+        other.floor(settings(other, **paths), report, tmp_path)
