@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from facefusion.processors.face_swapper.families.mesh.topology import (
+from facefusion.faces.surface.topology import (
     LEFT_EYE,
     LOWER_INNER_LIP,
     RIGHT_EYE,

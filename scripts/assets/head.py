@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from facefusion.processors.face_swapper.families.mesh.topology import OVAL, VERTEX_COUNT
+from facefusion.faces.surface.topology import OVAL, VERTEX_COUNT
 from scripts.assets.frames import Points, Values, smoothstep
 from scripts.assets.portrait import Staging
 

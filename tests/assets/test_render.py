@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from facefusion.processors.face_swapper.families.mesh.topology import texture_coordinates
+from facefusion.faces.surface.topology import texture_coordinates
 from scripts.assets.head import Pose
 from scripts.assets.motion import Moment
 from scripts.assets.portrait import SCALE, Image, Staging, enlarge, extend

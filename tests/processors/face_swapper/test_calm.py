@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from facefusion.processors.face_swapper.families.mesh import atlas
+from facefusion.faces.surface import atlas
 from facefusion.processors.face_swapper.families.mesh.calm import calm
 
 SIZE = 512

@@ -12,7 +12,8 @@ from facefusion.faces.settings import FaceMaskerSettings
 from facefusion.processors.face_swapper.families.mesh.family import MeshFamily
 from facefusion.processors.face_swapper.processor import KIND, FaceSwapper
 from facefusion.vision.picture import BgrPicture
-from tests.processors.face_swapper import heads
+from tests.processors.fakes import processed
+from tests.toys import heads
 
 PLACED = heads.mesh(centre=(160, 120), radius=62, roll=3)
 TARGET = heads.paint(PLACED, heads.skin(seed=9))
@@ -37,7 +38,7 @@ def swapped(shows=None, use=SWAP_MASKS, target=TARGET, **settings):
     family.prepare([SOURCE])
     faces = [heads.face(PLACED)]
     picture, swapper = BgrPicture(target.copy()), FaceSwapper(family)
-    swapper.process(picture, faces, swapper.observe(heads.frame(target), faces))
+    processed(swapper, picture, faces, swapper.observe(heads.frame(target), faces))
     return picture.pixels
 
 

@@ -11,9 +11,10 @@ from facefusion.processors.base import people
 from facefusion.processors.face_swapper.families.mesh.family import MeshFamily
 from facefusion.processors.face_swapper.processor import FaceSwapper
 from facefusion.vision.picture import BgrPicture
-from tests.processors.face_swapper import heads
+from tests.processors.fakes import processed
 from tests.processors.face_swapper.test_networks import PIXELS
 from tests.processors.face_swapper.toy_shop import ToyShop, source, swap
+from tests.toys import heads
 from tests.toys.scenes import face
 
 TARGETS = (face(70, 80, 60), face(230, 90, 60), face(150, 190, 60))
@@ -58,7 +59,7 @@ def test_the_mesh_of_each_face_shows_its_person():
         family = MeshFamily(0.5)
         family.prepare(sources)
         swapper, picture = FaceSwapper(family), BgrPicture(pixels.copy())
-        swapper.process(picture, faces, swapper.observe(heads.frame(pixels), faces))
+        processed(swapper, picture, faces, swapper.observe(heads.frame(pixels), faces))
         return picture.pixels
 
     alone = [swapped([photo], faces) for photo in photos]

@@ -18,8 +18,8 @@ from facefusion.processors.face_swapper.families.mesh.render import Strength
 from facefusion.processors.face_swapper.processor import KIND, FaceSwapper
 from facefusion.processors.face_swapper.settings import FaceSwapperSettings
 from facefusion.vision.picture import BgrPicture
-from tests.processors.face_swapper import heads
-from tests.processors.fakes import RecordingSink, enlarger_card
+from tests.processors.fakes import enlarger_card, processed, RecordingSink
+from tests.toys import heads
 
 PLACED = heads.mesh(centre=(150, 125), radius=62, yaw=12, roll=5, wider_eyes=0.03)
 
@@ -44,7 +44,7 @@ def swapped(family, pixels, placed=PLACED, depth=None):
     swapper = FaceSwapper(family)
     frame = heads.frame(pixels)
     observation = swapper.observe(frame, [face])
-    swapper.process(picture, [face], observation)
+    processed(swapper, picture, [face], observation)
     return picture.pixels
 
 
@@ -110,7 +110,7 @@ def test_threads_do_not_matter(family):
     def process(entry):
         pixels, faces, observation = entry
         picture = BgrPicture(pixels.copy())
-        swapper.process(picture, faces, observation)
+        processed(swapper, picture, faces, observation)
         return picture.pixels
 
     one_by_one = [process(entry) for entry in frames]
@@ -137,9 +137,9 @@ def test_two_faces_are_swapped_each_in_its_place(family):
     faces = [heads.face(place, track=number) for number, place in enumerate(places)]
     swapper = FaceSwapper(family).afresh()
     both = BgrPicture(pixels.copy())
-    swapper.process(both, faces, swapper.observe(heads.frame(pixels), faces))
+    processed(swapper, both, faces, swapper.observe(heads.frame(pixels), faces))
     alone = BgrPicture(pixels.copy())
-    swapper.process(alone, faces[1:], swapper.observe(heads.frame(pixels), faces[1:]))
+    processed(swapper, alone, faces[1:], swapper.observe(heads.frame(pixels), faces[1:]))
     assert (both.pixels[:, 165:] == alone.pixels[:, 165:]).all()
     assert (both.pixels[:, :155] != pixels[:, :155]).any()
 
@@ -236,7 +236,7 @@ class TestErrors:
 
     def test_an_observation_of_something_else(self, family, target):
         with pytest.raises(TypeError, match="expected what observe"):
-            FaceSwapper(family).process(BgrPicture(target), [heads.face(PLACED)], None)
+            processed(FaceSwapper(family), BgrPicture(target), [heads.face(PLACED)], None)
         with pytest.raises(TypeError, match="expected what observe"):
             family.swap(BgrPicture(target), [heads.face(PLACED)], ["nothing"])
 
@@ -264,6 +264,6 @@ def test_built_from_its_settings(target):
     assert swapper.output_size(Size(7, 9)) == Size(7, 9)
     faces = [heads.face(PLACED)]
     picture = BgrPicture(target.copy())
-    assert swapper.process(picture, faces, swapper.observe(heads.frame(target), faces)) is picture
+    assert processed(swapper, picture, faces, swapper.observe(heads.frame(target), faces)) is picture
     assert KIND.needs_sources
     assert KIND.models(FaceSwapperSettings()) == {"face_swapper": "auto"}

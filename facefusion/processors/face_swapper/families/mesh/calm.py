@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.core.values import Size
-from facefusion.processors.face_swapper.families.mesh import atlas
+from facefusion.faces.surface import atlas
 from facefusion.vision.filters import Map, blur, resize, smooth_step
 
 _SHADING = 0.012

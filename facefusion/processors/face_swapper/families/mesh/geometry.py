@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from facefusion.core.values import Landmarks478
 from facefusion.faces.landmark.points import EYE_CORNER_LEFT, EYE_CORNER_RIGHT, eye_distance
-from facefusion.processors.face_swapper.families.mesh import topology
+from facefusion.faces.surface import topology
 from facefusion.vision.filters import smooth_step
 from facefusion.vision.geometry import SquareRegion, angle_between, fit_similarity, square_around, transform_points
 

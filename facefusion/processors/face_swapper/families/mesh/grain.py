@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from facefusion.core.values import Size
-from facefusion.processors.face_swapper.families.mesh import atlas
+from facefusion.faces.surface import atlas
 from facefusion.vision.filters import Map, blur, resize
 
 _SCALE = 4.0

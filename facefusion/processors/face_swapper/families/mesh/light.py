@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.core.values import Size
-from facefusion.processors.face_swapper.families.mesh import atlas
+from facefusion.faces.surface import atlas
+from facefusion.faces.surface.tone import to_tone
 from facefusion.processors.face_swapper.families.mesh.calm import calm
 from facefusion.processors.face_swapper.families.mesh.grain import split_grain
 from facefusion.processors.face_swapper.families.mesh.skin import TEXTURE_SIZE, Skin
-from facefusion.processors.face_swapper.families.mesh.tone import to_tone
 from facefusion.vision.filters import Map, blur, resize, smooth_ramp, smooth_step, weighted_blur
 
 FIELD = 48

@@ -9,7 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from facefusion.core.values import Affine, Face, Frame, Landmarks478, Picture, Size
-from facefusion.processors.face_swapper.families.mesh import atlas, topology
+from facefusion.faces.surface import atlas, topology
+from facefusion.faces.surface.hair import find_covering
+from facefusion.faces.surface.occluder import find_occluder
+from facefusion.faces.surface.tone import lab_to_tone, to_lab
 from facefusion.processors.face_swapper.families.mesh.geometry import (
     Shifts,
     eye_openings,
@@ -19,17 +22,14 @@ from facefusion.processors.face_swapper.families.mesh.geometry import (
     proportion_shifts,
     spread_of_shifts,
 )
-from facefusion.processors.face_swapper.families.mesh.hair import find_covering
 from facefusion.processors.face_swapper.families.mesh.identity import MeshIdentity
 from facefusion.processors.face_swapper.families.mesh.light import FIELD, Light, measure_light
-from facefusion.processors.face_swapper.families.mesh.occluder import find_occluder
 from facefusion.processors.face_swapper.families.mesh.sharpness import (
     Finish,
     fineness_of,
     middle_of,
     texture_density,
 )
-from facefusion.processors.face_swapper.families.mesh.tone import lab_to_tone, to_lab
 from facefusion.vision.filters import Map, Marks, quantise, resize, sample, smooth_ramp, smooth_step
 from facefusion.vision.geometry import transform_mesh
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from facefusion.core.values import Landmarks478, Mask, Picture, Pixels, Region, Size
 from facefusion.faces.mask.placed import PlacedMask
-from facefusion.processors.face_swapper.families.mesh import atlas, topology
+from facefusion.faces.surface import atlas, topology
+from facefusion.faces.surface.tone import to_pixels
 from facefusion.processors.face_swapper.families.mesh.geometry import Shifts
 from facefusion.processors.face_swapper.families.mesh.identity import MeshIdentity
 from facefusion.processors.face_swapper.families.mesh.observe import Observation
 from facefusion.processors.face_swapper.families.mesh.sharpness import texture_density, texture_level
-from facefusion.processors.face_swapper.families.mesh.tone import to_pixels
 from facefusion.vision.filters import Map, blur, quantise, resize, sample, smooth_step
 from facefusion.vision.raster import rasterise
 

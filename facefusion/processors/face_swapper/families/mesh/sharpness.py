@@ -14,9 +14,9 @@ from functools import cache
 import numpy as np
 
 from facefusion.core.values import Landmarks478, Pixels
-from facefusion.processors.face_swapper.families.mesh import topology
+from facefusion.faces.surface import topology
+from facefusion.faces.surface.tone import to_lab
 from facefusion.processors.face_swapper.families.mesh.skin import TEXTURE_SIZE
-from facefusion.processors.face_swapper.families.mesh.tone import to_lab
 from facefusion.vision.filters import Map, blur
 from facefusion.vision.raster import Triangles
 

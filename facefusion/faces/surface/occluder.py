@@ -7,8 +7,8 @@ from typing import cast
 import cv2
 import numpy as np
 
-from facefusion.processors.face_swapper.families.mesh.atlas import Masks
-from facefusion.processors.face_swapper.families.mesh.tone import lab_to_tone
+from facefusion.faces.surface.atlas import Masks
+from facefusion.faces.surface.tone import lab_to_tone
 from facefusion.vision.filters import Map, blur, grow_within, smooth_ramp, smooth_step
 
 _PALE = (0.62, 0.8)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from facefusion.processors.face_swapper.families.mesh.atlas import Masks
+from facefusion.faces.surface.atlas import Masks
 from facefusion.vision.filters import Map, blur, dilate, grow_within, smooth_step
 
 _LAB_SPREAD_LOW = np.array((4, 2, 2), np.float32)

@@ -17,7 +17,7 @@ import cv2
 import numpy as np
 
 from facefusion.core.values import Size
-from facefusion.processors.face_swapper.families.mesh import topology
+from facefusion.faces.surface import topology
 from facefusion.vision.filters import Map, Marks, blur, resize, smooth_step
 from facefusion.vision.raster import Points, Raster, rasterise
 

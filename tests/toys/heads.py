@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 
 from facefusion.core.values import Face, Frame, Size
+from facefusion.faces.surface import topology
 from facefusion.processors.base import Source
-from facefusion.processors.face_swapper.families.mesh import topology
 from facefusion.vision.picture import BgrPicture
 from facefusion.vision.raster import rasterise
 
