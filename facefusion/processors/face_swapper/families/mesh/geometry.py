@@ -1,4 +1,4 @@
-"""Where the face lies in the frame, and how the source's proportions change it."""
+"""How the source's proportions change the face."""
 
 from __future__ import annotations
 
@@ -10,28 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.core.values import Landmarks478
-from facefusion.faces.landmark.points import EYE_CORNER_LEFT, EYE_CORNER_RIGHT, eye_distance
+from facefusion.faces.landmark.points import eye_distance
 from facefusion.faces.surface import topology
 from facefusion.vision.filters import smooth_step
-from facefusion.vision.geometry import SquareRegion, angle_between, fit_similarity, square_around, transform_points
+from facefusion.vision.geometry import fit_similarity, transform_points
 
 Shifts = npt.NDArray[np.float32]
 """Displacement of each vertex in x and y, 468 x 2."""
-
-CROP_MARGIN = 1.3
-"""Side of the crop over the larger extent of the mesh."""
 
 SMOOTHING_ROUNDS = 12
 LARGEST_SHIFT = 0.09
 """Limit of a vertex's displacement, in distances between the outer eye corners."""
 
 _NOTHING = np.empty((0, 0), np.float32)
-
-
-def face_square(mesh: Landmarks478) -> SquareRegion:
-    """The square around a face, upright on the line between the outer eye corners."""
-    angle = angle_between(mesh[EYE_CORNER_LEFT, :2], mesh[EYE_CORNER_RIGHT, :2])
-    return square_around(mesh[: topology.VERTEX_COUNT, :2], angle, CROP_MARGIN)
 
 
 def proportion_shifts(source: Landmarks478, target: Landmarks478, strength: float) -> Shifts:

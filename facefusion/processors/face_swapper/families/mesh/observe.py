@@ -9,14 +9,14 @@ from fractions import Fraction
 import numpy as np
 
 from facefusion.core.values import Affine, Face, Frame, Landmarks478, Picture, Size
-from facefusion.faces.surface import atlas, topology
-from facefusion.faces.surface.hair import find_covering
-from facefusion.faces.surface.occluder import find_occluder
-from facefusion.faces.surface.tone import lab_to_tone, to_lab
+from facefusion.faces.surface import atlas
+from facefusion.faces.surface.square import face_square
+from facefusion.faces.surface.survey import SIDE as SURVEYED
+from facefusion.faces.surface.survey import Survey, survey
+from facefusion.faces.surface.tone import lab_to_tone
 from facefusion.processors.face_swapper.families.mesh.geometry import (
     Shifts,
     eye_openings,
-    face_square,
     mouth_gap,
     mouth_state,
     proportion_shifts,
@@ -30,7 +30,7 @@ from facefusion.processors.face_swapper.families.mesh.sharpness import (
     middle_of,
     texture_density,
 )
-from facefusion.vision.filters import Map, Marks, quantise, resize, sample, smooth_ramp, smooth_step
+from facefusion.vision.filters import Map, Marks, quantise, resize, smooth_ramp, smooth_step
 from facefusion.vision.geometry import transform_mesh
 
 CROP_SIZES = (96, 128, 192, 256, 384)
@@ -39,12 +39,6 @@ CROP_SIZES = (96, 128, 192, 256, 384)
 The largest is what keeps a face that fills a 4K frame within one and a half times the work of one that fills 720p; it
 shows a little less than the source texture holds.
 """
-
-GLANCE = 128
-"""Side of the small crop that the target is measured in."""
-
-SURVEY = 96
-"""Side of the unwrapped target that is searched for hair."""
 
 LIDS_MEET = (0.08, 0.17)
 """Openings of an eye, height over width, between which it counts as ever less closed."""
@@ -70,7 +64,7 @@ class Observation:
     """Towards the source's proportions, in crop pixels."""
     light: Light
     uncovered: Marks
-    """255 where the target's skin is bare, 0 where something lies over it; SURVEY x SURVEY, unwrapped."""
+    """255 where the target's skin is bare, 0 where something lies over it; unwrapped, as large as a survey."""
     mouth_gap: float
     """In eye distances."""
     closed: tuple[float, float]
@@ -111,7 +105,8 @@ def observe(
     frame_to_crop = square.to_crop(size)
     placed = transform_mesh(frame_to_crop, mesh.astype(np.float32))
     shifts = proportion_shifts(identity.mesh, placed, shape) / np.float32(size)
-    light, uncovered = _survey(frame.picture, square.to_crop(GLANCE), mesh, identity)
+    looked = survey(frame.picture, mesh)
+    light, uncovered = _light(looked, identity), looked.bare
     finish = _finish(frame.picture, frame_to_crop, size, placed, identity, float(light.gain[0]))
     if track is None:
         track = Track(frame.time, size, light, shifts, uncovered, finish)
@@ -149,8 +144,8 @@ def observe(
 
 def warm_up() -> None:
     """Compute what never changes, so that the first frame takes no longer than others."""
-    atlas.raster(SURVEY)
-    for size in (atlas.DETAIL, SURVEY, FIELD):
+    atlas.raster(SURVEYED)
+    for size in (atlas.DETAIL, SURVEYED, FIELD):
         atlas.masks(size)
     spread_of_shifts()
 
@@ -167,25 +162,13 @@ def _crop_size(side: float, before: int | None) -> int:
     return next((size for size in CROP_SIZES if size >= 0.95 * side), CROP_SIZES[-1])
 
 
-def _survey(picture: Picture, to_glance: Affine, mesh: Landmarks478, identity: MeshIdentity) -> tuple[Light, Map]:
-    """Light of the target's skin, and where it is bare."""
-    glance = picture.warp(to_glance, Size(GLANCE, GLANCE))
-    placed = transform_mesh(to_glance, mesh.astype(np.float32))
-    raster = atlas.raster(SURVEY)
-    x, y = (
-        raster.interpolate(placed[: topology.VERTEX_COUNT, 0]),
-        raster.interpolate(placed[: topology.VERTEX_COUNT, 1]),
-    )
-    lab = to_lab(sample(glance, x, y))
-    turned = raster.interpolate(topology.facing(placed))
-    turned = np.clip(turned, 0, 1)
-    covering = find_covering(lab, atlas.masks(SURVEY), turned, of_source=False)
-    bare = 1 - np.maximum(covering.hair, find_occluder(lab, atlas.masks(SURVEY), turned))
+def _light(looked: Survey, identity: MeshIdentity) -> Light:
+    """Light of the target's skin."""
     small = Size(FIELD, FIELD)
-    seen = resize(smooth_step(turned, 0.1, 0.4) * bare, small)
+    seen = resize(smooth_step(looked.facing, 0.1, 0.4) * looked.bare, small)
     weights = seen * atlas.masks(FIELD).skin * (atlas.masks(FIELD).edge > 0.3)
-    light = measure_light(resize(lab_to_tone(lab), small), weights, 1 - resize(covering.beard, small), identity.detail)
-    return light, bare
+    tone = resize(lab_to_tone(looked.lab), small)
+    return measure_light(tone, weights, 1 - resize(looked.beard, small), identity.detail)
 
 
 def _finish(

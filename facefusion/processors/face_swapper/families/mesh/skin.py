@@ -12,8 +12,8 @@ import numpy as np
 from facefusion.core.values import Landmarks478, Picture, Size
 from facefusion.faces.surface import atlas, topology
 from facefusion.faces.surface.hair import find_covering
+from facefusion.faces.surface.square import face_square
 from facefusion.faces.surface.tone import to_lab
-from facefusion.processors.face_swapper.families.mesh.geometry import face_square
 from facefusion.vision.filters import Map, Marks, blur, dilate, fill_gaps, resize, sample, smooth_step, weighted_blur
 from facefusion.vision.geometry import fit_similarity, transform_mesh, transform_points
 
