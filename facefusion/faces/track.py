@@ -89,11 +89,15 @@ class FaceTracker:
         self._searched = self._searched_turned = -math.inf
         self._upset = False
         self._cuts = CutFinder()
+        self._began: float | None = None
         self._scene = -math.inf
 
     def observe(self, frame: Frame) -> tuple[Face, ...]:
-        """The faces of the next frame, meshes steadied, oldest track first."""
+        """The faces of the next frame, meshes steadied, oldest track first; what may be none is left out."""
         time, picture = float(frame.time), frame.picture
+        if self._began is None:
+            # At the very first frame nobody can have been lost before.
+            self._began = time if frame.index > 0 else -math.inf
         if self._cuts.falls_before(picture):
             self._leave_scene(time)
         for track in self._active():
@@ -101,8 +105,11 @@ class FaceTracker:
         self._separate(picture)
         if self._must_search(time):
             self._search(picture, time)
-        self._tracks = [track for track in self._tracks if not track.lost or time - track.seen <= self._limits.memory]
-        return tuple(track.face(time) for track in self._active())
+        self._tracks = [track for track in self._tracks if not track.lost or self._is_remembered(track, time)]
+        return tuple(track.face(time) for track in self._active() if track.belief.held)
+
+    def _is_remembered(self, track: Track, time: float) -> bool:
+        return track.known and time - track.seen <= self._limits.memory
 
     def _active(self) -> list[Track]:
         return [track for track in self._tracks if not track.lost]
@@ -121,7 +128,9 @@ class FaceTracker:
         if reading.presence < self._analyser.minimum_presence * FAITH:
             track.lost = True
         else:
+            step = time - track.seen
             track.follow(reading, time)
+            track.belief.hear(reading.presence, track.score, self._analyser.scores, step)
             self._upset |= track.broken or (track.startled and time - self._searched > CALM)
 
     def _separate(self, picture: Picture) -> None:
@@ -141,9 +150,13 @@ class FaceTracker:
         return (
             self._upset
             or not self._active()
-            or _passed(self._searched, time, RETURN if self._lost() else self._limits.interval)
+            or _passed(self._searched, time, RETURN if self._awaits(time) else self._limits.interval)
             or any(time - track.seen <= self._limits.patience for track in self._lost())
         )
+
+    def _awaits(self, time: float) -> bool:
+        """Whether somebody may come back: who was lost, or was so when this began, as in the middle of a video."""
+        return bool(self._lost()) or (self._began is not None and time - self._began <= self._limits.memory)
 
     def _search(self, picture: Picture, time: float) -> None:
         """Detect; confirm and recognise the faces that are followed; take up lost ones and newcomers."""
@@ -167,6 +180,7 @@ class FaceTracker:
     def _confirm(self, track: Track, find: Find, picture: Picture, time: float) -> None:
         """Put a mesh that slid or leapt off its face back onto it."""
         track.score, track.confirmed = find.score, time
+        track.belief.hear(track.reading.presence, find.score, self._analyser.scores, 0.0)
         gap = disagreement(track.reading, find)
         if gap <= DISAGREEMENT_LIMIT and not track.broken:
             return
@@ -219,7 +233,8 @@ class FaceTracker:
             identity = known[pairs[row]] if row in pairs else self._new_identity()
             if identity is not track.identity:
                 # Who was followed until now is out of sight, and may come back.
-                self._tracks.append(Track(track.identity, track.reading, track.score, track.seen, lost=True))
+                gone = Track(track.identity, track.reading, track.score, track.seen, lost=True, known=track.known)
+                self._tracks.append(gone)
                 track.become(identity)
             self._learn(track, view, picture)
         shown = {id(track.identity) for track in self._active()}
@@ -239,14 +254,16 @@ class FaceTracker:
             view = self._analyser.recognise(picture, measured.find.points)
             poor = measured.find.score < self._analyser.scores.sample
             track = self._lost_track(box, view, time, poor=poor)
+            likeness = 0.0 if track is None else track.identity.likeness(view)
+            recognised = track is not None and track.known and likeness >= self._likeness.certain
             if track is None:
                 track = Track(self._new_identity(), measured.reading, measured.find.score, time)
                 self._tracks.append(track)
-                self._learn(track, view, picture, poor=poor)
             else:
                 track.restart(measured, time, stale=time - track.seen > STALE or track.seen < self._scene)
-                if track.identity.likeness(view) >= self._likeness.same:
-                    self._learn(track, view, picture, poor=poor)
+            if likeness >= self._likeness.same or track.identity.embedding is None:
+                self._learn(track, view, picture, poor=poor)
+            track.belief.begin(measured.reading.presence, track.score, self._analyser.scores, known=recognised)
             track.doubted |= poor
 
     def _lost_track(self, box: Box, view: Embedding, time: float, *, poor: bool) -> Track | None:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from facefusion.core.values import Box, Embedding, Face
 from facefusion.faces.analyse import Measured, face_of_mesh
+from facefusion.faces.belief import Belief
 from facefusion.faces.landmark.base import EXPANSION, MeshReading, region_of_mesh
 from facefusion.faces.landmark.points import FACE_POINTS, eye_distance
 from facefusion.faces.recognise.base import similarity, unit
@@ -92,6 +93,9 @@ class Track:
     """The last reading did not continue the one before: there may be no face any more."""
     startled: bool = False
     """The last reading looks rather unlike the one before."""
+    belief: Belief = field(default_factory=Belief)
+    known: bool = False
+    """It was given out once."""
     fresh: bool = True
     unrest: float = 0.0
     """Usual lack of likeness of successive views, 0..1."""
@@ -167,7 +171,7 @@ class Track:
             track=identity.number,
             fresh=self.fresh,
         )
-        self.fresh = False
+        self.fresh, self.known = False, True
         return face
 
     def _place(self, reading: MeshReading) -> None:

@@ -137,6 +137,7 @@ class MeshGraph:
 
     def __init__(self) -> None:
         self.runs = 0
+        self.presence = 0.9999
 
     def run(self, inputs):
         self.runs += 1
@@ -152,7 +153,7 @@ class MeshGraph:
             return {"landmarks": np.full((1, 478, 3), side / 2, np.float32) + CANONICAL, "presence": np.zeros((1, 1))}
         x, y, wide, high = best
         landmarks = CANONICAL * (wide, high, wide) + (x, y, 0)
-        return {"landmarks": landmarks[None].astype(np.float32), "presence": np.full((1, 1), 0.99, np.float32)}
+        return {"landmarks": landmarks[None].astype(np.float32), "presence": np.full((1, 1), self.presence, np.float32)}
 
 
 class IdentityGraph:

@@ -264,6 +264,49 @@ def test_first_view_of_a_person_may_be_poor():
     assert learned[6] < 0.05
 
 
+def test_doubtful_find_of_which_the_mesh_is_not_sure_is_left_out():
+    troupe = Troupe()
+    troupe.detector.score, troupe.mesh.presence = 0.6, 0.97
+    tracker = FaceTracker(troupe.analyser)
+    assert numbers_of([tracker.observe(frame) for frame in on_stage([[Actor(1, 120, 110)]] * 30)]) == [[]] * 30
+
+
+def test_doubtful_find_is_given_once_the_detector_or_the_mesh_is_sure():
+    for sure in ("detector", "mesh"):
+        troupe = Troupe()
+        troupe.detector.score, troupe.mesh.presence = 0.6, 0.97
+        tracker = FaceTracker(troupe.analyser)
+        seen = []
+        for frame in on_stage([[Actor(1, 120, 110)]] * 40):
+            if frame.index == 10:
+                troupe.detector.score, troupe.mesh.presence = (0.95, 0.97) if sure == "detector" else (0.6, 1.0)
+            seen.append(tracker.observe(frame))
+        begun = next(index for index, faces in enumerate(seen) if faces)
+        # The next search is at half a second; the mesh is believed after 0.52 s, by its mean.
+        assert begun == {"detector": 13, "mesh": 22}[sure]
+        assert numbers_of(seen) == [[]] * begun + [[0]] * (40 - begun)
+        assert [faces[0].fresh for faces in seen[begun:]] == [True] + [False] * (39 - begun)
+
+
+def test_clear_find_is_given_whatever_the_mesh_says():
+    troupe = Troupe()
+    troupe.mesh.presence = 0.55
+    tracker = FaceTracker(troupe.analyser)
+    assert numbers_of([tracker.observe(frame) for frame in on_stage([[Actor(1, 120, 110)]] * 20)]) == [[0]] * 20
+
+
+@pytest.mark.parametrize("hidden_from", [20, 36])
+def test_strand_sees_who_was_hidden_when_it_began_as_soon_as_the_whole_does(hidden_from):
+    """One behind a pillar until frame 56, while another is followed; a strand begins at frame 40."""
+    other = Actor(2, 230, 120)
+    scenes = [[other] if hidden_from <= step < 56 else [other, Actor(1, 100, 110)] for step in range(80)]
+    stage = on_stage(scenes)
+    whole, strand = FaceTracker(Troupe().analyser), FaceTracker(Troupe().analyser)
+    expected = [len(whole.observe(frame)) for frame in stage]
+    assert [len(strand.observe(frame)) for frame in stage[40:]] == expected[40:]
+    assert expected[61:] == [2] * 19
+
+
 def test_cut_in_every_second_does_not_mix_up_three_people():
     places = [(60, 90), (160, 120), (260, 100)]
     scenes, seeds = [], []
