@@ -37,7 +37,7 @@ from facefusion.inference.providers.cpu import CPU, CpuOptions
 from facefusion.inference.session import LoadRequest, ModelFile, OrtSession
 from facefusion.media.image import read_image
 from facefusion.observability.events import Fanout
-from facefusion.processors.base import Source
+from facefusion.processors.base import Scene, Source
 from facefusion.processors.face_swapper.families.mesh.family import MeshFamily
 
 
@@ -87,7 +87,7 @@ def judge(
     before = largest_face(analyser, frame.picture, name)
     original = frame.picture.to_bgr()
     started = time.perf_counter()
-    family.swap(frame.picture, [before], [family.observe(frame, before)])
+    family.swap([Scene(frame.picture, [before], (family.observe(frame, before),))])
     passed = time.perf_counter() - started
     after = largest_face(analyser, frame.picture, f"the result of {name}")
     assert before.mesh is not None

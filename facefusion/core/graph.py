@@ -30,6 +30,14 @@ NO_ANSWER = (
 )
 """What can be done about a graph that gives for a picture what is no answer."""
 
+PICTURES_AT_ONCE = 4
+PIXELS_AT_ONCE = PICTURES_AT_ONCE * 512 * 512
+"""Most faces, tiles of frames or the like that go through a graph together, and most pixels of all of them.
+
+What a run takes beside the weights grows with both, and a crowd would otherwise take a multiple of what the memory
+budget counts on.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class GraphValue:
@@ -82,6 +90,11 @@ class SignedGraph(TypedGraph, Protocol):
         Raises:
             ModelError: the file holds none, or cannot be read.
         """
+
+
+def pictures_at_once(width: int, height: int) -> int:
+    """How many pictures of a size may be made ready for a graph and go through it together, at least one."""
+    return max(1, min(PICTURES_AT_ONCE, PIXELS_AT_ONCE // (width * height)))
 
 
 def check_signature(

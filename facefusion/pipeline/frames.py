@@ -12,7 +12,7 @@ from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.observability.events import EventSink, FrameHeld
 from facefusion.pipeline.frame_files import FrameFile
 from facefusion.pipeline.stages import StageClock
-from facefusion.processors.base import Processor
+from facefusion.processors.base import Processor, Scene
 from facefusion.vision.scaling import scaled
 
 logger = logging.getLogger(__name__)
@@ -169,7 +169,7 @@ class FrameWork:
         try:
             for processor, observation in zip(self._processors, task.observations, strict=True):
                 with self.clock.measure(processor.name):
-                    picture = processor.process(picture, task.sighting.chosen, observation)
+                    (picture,) = processor.process([Scene(picture, task.sighting.chosen, observation)])
         except Exception as failure:  # noqa: BLE001 - one bad frame must not end a long run
             self._raise_if_fatal(failure)
             return self._hold(task, failure)

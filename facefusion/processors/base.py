@@ -1,9 +1,10 @@
 """What a processor is.
 
-A processor sees every frame twice. :meth:`Processor.observe` is called in frame order by one thread, before any
+A processor sees every frame twice. :meth:`Processor.observe` is called in frame order, one frame at a time, before any
 processor has changed the frame; it may keep state from frame to frame (smoothing) and must be cheap.
 :meth:`Processor.process` is called from any worker thread, in any order, and depends on its arguments only. This
-lets frames run in parallel without flicker, and a segment of a video be rendered on its own.
+lets frames run in parallel without flicker, and a segment of a video be rendered on its own. It gets several frames at
+once, so that their faces can go through a graph together.
 """
 
 from __future__ import annotations
@@ -56,8 +57,20 @@ class Target:
     is_video: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A frame on its way through the processors."""
+
+    picture: Picture
+    """As the processor before left it."""
+    faces: Sequence[Face]
+    """To work on."""
+    observation: object
+    """What the processor's :meth:`Processor.observe` gave for the frame."""
+
+
 class Processor(Protocol):
-    """One way to change a frame, with its models loaded and its sources prepared."""
+    """One way to change frames, with its models loaded and its sources prepared."""
 
     name: str
 
@@ -67,8 +80,11 @@ class Processor(Protocol):
     def observe(self, frame: Frame, faces: Sequence[Face]) -> object:
         """Look at an untouched frame, in order. What it returns is handed to :meth:`process` for the same frame."""
 
-    def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
-        """Work on the picture and return it, or a new one. Any thread; no state of its own."""
+    def process(self, scenes: Sequence[Scene]) -> list[Picture]:
+        """Work on the pictures and return them in order, or new ones. Any thread; no state of its own.
+
+        What becomes of a picture does not depend on the others, but for what a graph rounds otherwise in a larger run.
+        """
 
     def afresh(self) -> Processor:
         """The same processor, knowing nothing of any frame: a new video or segment begins. What is costly is shared."""
@@ -87,7 +103,8 @@ class Workshop:
     companions: Mapping[str, ModelCard]
     """The models that those cards run beside their own, by name."""
     sources: Sequence[Source]
-    """Of one person; of several where the user says who becomes whom: see :func:`people`."""
+    """Of one person; of several where the user says who becomes whom: see :func:`people`. None where a processor
+    is only built to see whether its graphs fit."""
     target: Target
     events: EventSink
     masker: FaceMasker = PLAIN

@@ -6,21 +6,27 @@ joins do not show; where the margin covers the network's whole view (waifu2x), t
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import WRONG_FILE, FittedGraph, TypedGraph
+from facefusion.core.graph import WRONG_FILE, FittedGraph, TypedGraph, pictures_at_once
 from facefusion.core.values import Pixels, Size, Tensor
 from facefusion.memory.buffers import ThreadBuffers
 from facefusion.vision.tiles import tiles
 
+CHANNELS = 3
+
+Enlarged: TypeAlias = npt.NDArray[np.float32]
+"""Height x width x 3, BGR, 0..255."""
+
 
 class SuperResolution:
-    """Enlarges pictures by the whole factor of its network: ``input`` (1, 3, H, W) RGB 0..1 -> the same, larger.
+    """Enlarges pictures by the whole factor of its network: ``input`` (n, 3, H, W) RGB 0..1 -> the same, larger.
 
     The card gives the numbers: ``scale`` (whole factor), ``consumed`` (border pixels that the network's unpadded
     convolutions eat on each side, in input pixels), ``margin`` (further neighbours each tile sees), ``tile`` (side of
@@ -43,11 +49,11 @@ class SuperResolution:
         """Size of the enlarged picture."""
         return Size(size.width * self.scale, size.height * self.scale)
 
-    def enlarge(self, pixels: Pixels) -> npt.NDArray[np.float32]:
-        """Enlarge a picture.
+    def enlarge(self, pictures: Sequence[Pixels]) -> list[Enlarged]:
+        """Enlarge pictures of one size. A tile of one goes through the graph with those at the same place of others.
 
         Args:
-            pixels: height x width x 3, BGR, 0..255.
+            pictures: height x width x 3 each, BGR, 0..255.
 
         Returns:
             float32, BGR, 0..255, ``scale`` times as high and wide.
@@ -56,29 +62,36 @@ class SuperResolution:
             ModelError: the graph gives another size than it should.
             InferenceError: it gives values that are no numbers.
         """
-        height, width = pixels.shape[:2]
-        border = self._consumed + self._margin
-        padded = cast("Pixels", np.pad(pixels, ((border, border), (border, border), (0, 0)), mode="edge"))
-        result = np.empty((height * self.scale, width * self.scale, 3), np.float32)
+        if not pictures:
+            return []
+        height, width = pictures[0].shape[:2]
+        border, scale = self._consumed + self._margin, self.scale
+        edges = ((border, border), (border, border), (0, 0))
+        padded = [cast("Pixels", np.pad(picture, edges, mode="edge")) for picture in pictures]
+        results = [np.empty((height * scale, width * scale, 3), np.float32) for _ in pictures]
         for left, top, right, bottom in tiles(Size(width, height), self._tile):
-            part = padded[top : bottom + 2 * border, left : right + 2 * border]
-            enlarged = self._run(part)
-            cut = self._margin * self.scale
-            inner = enlarged[cut : enlarged.shape[0] - cut, cut : enlarged.shape[1] - cut]
-            result[top * self.scale : bottom * self.scale, left * self.scale : right * self.scale] = inner
-        return result
+            parts = [picture[top : bottom + 2 * border, left : right + 2 * border] for picture in padded]
+            cut = self._margin * scale
+            for result, enlarged in zip(results, self._through_graph(parts), strict=True):
+                inner = enlarged[cut : enlarged.shape[0] - cut, cut : enlarged.shape[1] - cut]
+                result[top * scale : bottom * scale, left * scale : right * scale] = inner
+        return results
 
-    def _run(self, part: Pixels) -> npt.NDArray[np.float32]:
-        planes = part[:, :, ::-1].transpose(2, 0, 1)
-        tensor = self._buffers.take((1, *planes.shape), np.float32)
-        np.multiply(planes, np.float32(1 / 255), out=tensor[0])
-        output = self._enlarged(tensor)[0]
-        pixels: npt.NDArray[np.float32] = output.transpose(1, 2, 0)[:, :, ::-1] * np.float32(255)
-        return pixels.clip(0, 255, out=pixels)
+    def _through_graph(self, parts: Sequence[Pixels]) -> Iterator[Enlarged]:
+        height, width = parts[0].shape[:2]
+        at_once = pictures_at_once(width, height)
+        for first in range(0, len(parts), at_once):
+            some = parts[first : first + at_once]
+            tensor = self._buffers.take((len(some), CHANNELS, height, width), np.float32)
+            for part, planes in zip(some, tensor, strict=True):
+                np.multiply(part[:, :, ::-1].transpose(2, 0, 1), np.float32(1 / 255), out=planes)
+            for output in self._enlarged(tensor):
+                pixels: Enlarged = output.transpose(1, 2, 0)[:, :, ::-1] * np.float32(255)
+                yield pixels.clip(0, 255, out=pixels)
 
     def _enlarged(self, tensor: Tensor) -> Tensor:
-        output = self._graph.run({"input": tensor})[0]
+        output: Tensor = self._graph.run_rows("input", tensor)[0]
         larger = tuple((side - 2 * self._consumed) * self.scale for side in tensor.shape[2:])
-        if output.shape != (1, 3, *larger):
+        if output.shape != (len(tensor), CHANNELS, *larger):
             raise ModelError(f"{self._name}: the graph gave {output.shape} for a tile of {tensor.shape}", WRONG_FILE)
         return output

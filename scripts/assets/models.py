@@ -51,7 +51,7 @@ class Models:
 
     def enlarge(self, picture: Image) -> npt.NDArray[np.float32]:
         """Four times the size, 0..255."""
-        return SuperResolution(*self._loaded("real_esrgan_x4")).enlarge(picture)
+        return SuperResolution(*self._loaded("real_esrgan_x4")).enlarge([picture])[0]
 
     def _loaded(self, name: str) -> tuple[ModelCard, OrtSession]:
         """A model on the processor, by itself: two portraits need no pool."""

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from facefusion.core.graph import PICTURES_AT_ONCE
 from facefusion.core.values import Face, Region
-from facefusion.faces.aligned import align, apart
+from facefusion.faces.aligned import align, rounds
 from facefusion.vision.geometry import FACE_TEMPLATES, transform_points
+from facefusion.vision.picture import BgrPicture
+
+PICTURE = BgrPicture(np.zeros((8, 8, 3), np.uint8))
 
 places = st.tuples(st.floats(0, 600), st.floats(0, 400), st.floats(20, 150), st.floats(-180, 180))
 
@@ -27,7 +30,7 @@ def touch(first: Region, second: Region):
 
 
 def test_the_region_holds_the_whole_crop():
-    aligned = align(face(100, 80, 64, angle=30), "arcface_128", 128)
+    aligned = align(PICTURE, face(100, 80, 64, angle=30), "arcface_128", 128)
     corners = np.array(((-0.5, -0.5), (127.5, -0.5), (127.5, 127.5), (-0.5, 127.5)))
     back = np.linalg.inv(np.vstack((aligned.frame_to_crop, (0, 0, 1))))[:2]
     frame = transform_points(back, corners)
@@ -38,12 +41,44 @@ def test_the_region_holds_the_whole_crop():
     assert right - left <= 103
 
 
-@given(st.lists(places, max_size=8))
-def test_groups_keep_the_order_and_hold_nothing_that_touches(found):
-    aligned = [align(face(*place), "arcface_128", 64) for place in found]
-    groups = list(apart(aligned))
-    assert [one for group in groups for one in group] == aligned
+@given(st.lists(st.lists(places, max_size=8), max_size=4))
+def test_rounds_keep_the_order_of_each_picture_and_hold_nothing_that_touches(found):
+    aligned = [[align(PICTURE, face(*place), "arcface_128", 64) for place in places] for places in found]
+    groups = list(rounds(aligned))
+    for number, faces in enumerate(aligned):
+        assert [place.face for group in groups for place in group if place.picture == number] == [*range(len(faces))]
     for group in groups:
-        assert not any(touch(a.region, b.region) for n, a in enumerate(group) for b in group[:n])
-    for before, group in pairwise(groups):
-        assert any(touch(group[0].region, one.region) for one in before)
+        assert 1 <= len(group) <= PICTURES_AT_ONCE
+        regions = [(place.picture, aligned[place.picture][place.face].region) for place in group]
+        assert not any(
+            picture == other and touch(a, b) for n, (picture, a) in enumerate(regions) for other, b in regions[:n]
+        )
+
+
+def test_a_round_takes_faces_of_every_picture_up_to_the_limit():
+    left, middle, right = face(60, 100, 60), face(200, 100, 60), face(340, 100, 60)
+    touching = face(80, 100, 60)
+    faces = [[left, touching], [], [left, middle, right], [right, left]]
+    aligned = [[align(PICTURE, one, "arcface_128", 64) for one in ones] for ones in faces]
+    assert [[tuple(place) for place in group] for group in rounds(aligned)] == [
+        [(0, 0), (2, 0), (2, 1), (2, 2)],
+        [(3, 0), (3, 1)],
+        [(0, 1)],
+    ]
+
+
+@pytest.mark.parametrize(("side", "most"), [(64, 4), (512, 4), (640, 2), (1024, 1), (2048, 1)])
+def test_large_crops_go_in_smaller_rounds(side, most):
+    aligned = [[align(PICTURE, face(100, 100, 50), "arcface_128", side)] for _ in range(5)]
+    assert [len(group) for group in rounds(aligned)] == [most] * (5 // most) + [5 % most] * (5 % most > 0)
+
+
+def test_a_crop_is_cut_from_the_picture_and_pasted_back_into_it():
+    picture = BgrPicture(np.full((200, 300, 3), 40, np.uint8))
+    laid = align(picture, face(150, 100, 64), "arcface_128", 64)
+    crop = laid.cut()
+    assert crop.pixels.shape == (64, 64, 3) and crop.pixels.dtype == np.uint8
+    assert crop.picture is picture and crop.face is laid.face
+    laid.paste(np.full((64, 64, 3), 200, np.uint8), np.ones((64, 64), np.float32))
+    assert (laid.cut().pixels[4:-4, 4:-4] == 200).all()
+    assert (picture.pixels[:50] == 40).all()

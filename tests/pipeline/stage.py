@@ -30,6 +30,7 @@ from facefusion.pipeline.stages import StageClock
 from facefusion.pipeline.video import Trim, VideoPlan, process_video
 from facefusion.pipeline.window import WindowPlan
 from facefusion.pipeline.work_folder import WorkFolder
+from facefusion.processors.base import Scene
 from tests.media.clips import make_clip
 from tests.processors.fakes import RecordingSink, oval_face
 
@@ -60,11 +61,12 @@ class Smoother:
         self._seen = [*self._seen[-5:], frame.index]
         return 60 + 7 * (float(np.mean(self._seen)) % 20) + len(self._seen)
 
-    def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
-        assert isinstance(observation, float)
-        pixels = np.full((16, 16, 3), round(observation), np.uint8)
-        picture.paste(pixels, np.ones((16, 16), np.float32), WHOLE)
-        return picture
+    def process(self, scenes: Sequence[Scene]) -> list[Picture]:
+        for scene in scenes:
+            assert isinstance(scene.observation, float)
+            pixels = np.full((16, 16, 3), round(scene.observation), np.uint8)
+            scene.picture.paste(pixels, np.ones((16, 16), np.float32), WHOLE)
+        return [scene.picture for scene in scenes]
 
     def afresh(self) -> Smoother:
         return Smoother(self._trouble)
@@ -81,10 +83,11 @@ class Trap(Smoother):
         value = super().observe(frame, faces)
         return value if frame.index not in self._trouble else -frame.index
 
-    def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
-        if isinstance(observation, int | float) and observation < 0:
-            raise self._trouble[-int(observation)]
-        return super().process(picture, faces, observation)
+    def process(self, scenes: Sequence[Scene]) -> list[Picture]:
+        for scene in scenes:
+            if isinstance(scene.observation, int | float) and scene.observation < 0:
+                raise self._trouble[-int(scene.observation)]
+        return super().process(scenes)
 
     def afresh(self) -> Trap:
         return Trap(self._trouble)

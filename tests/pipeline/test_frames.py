@@ -14,6 +14,7 @@ from facefusion.observability.events import FrameHeld
 from facefusion.pipeline.frames import FrameWork, Sighting
 from facefusion.pipeline.outcome import Outcome
 from facefusion.pipeline.stages import StageClock
+from facefusion.processors.base import Scene
 from facefusion.vision.picture import BgrPicture
 from tests.processors.fakes import RecordingSink, oval_face
 
@@ -38,7 +39,10 @@ class Painter:
         self._log.append(f"observe {self._level} sees {int(frame.picture.to_bgr()[0, 0, 0])}")
         return (self._level, frame.index)
 
-    def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
+    def process(self, scenes: Sequence[Scene]) -> list[Picture]:
+        return [self._painted(scene.picture, scene.observation) for scene in scenes]
+
+    def _painted(self, picture: Picture, observation: object) -> Picture:
         self._log.append(f"process {self._level} sees {int(picture.to_bgr()[0, 0, 0])} with {observation}")
         pixels = np.full((*picture.size[::-1], 3), self._level, np.uint8)
         picture.paste(pixels, np.ones(pixels.shape[:2], np.float32), WHOLE)

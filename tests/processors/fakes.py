@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import GraphSignature, GraphValue
-from facefusion.core.values import Face, Landmarks478, Tensor
+from facefusion.core.values import Face, Landmarks478, Picture, Tensor
 from facefusion.observability.events import Event
+from facefusion.processors.base import Processor, Scene
 
 
 class RecordingSink:
@@ -41,6 +42,12 @@ class NearestEnlarger:
         cut = self._consumed
         inner = tensor[:, :, cut : tensor.shape[2] - cut, cut : tensor.shape[3] - cut]
         return {"output": inner.repeat(self._scale, axis=2).repeat(self._scale, axis=3)}
+
+
+def processed(processor: Processor, picture: Picture, faces: Sequence[Face], observation: object = None) -> Picture:
+    """What a processor makes of one picture."""
+    (result,) = processor.process([Scene(picture, faces, observation)])
+    return result
 
 
 def enlarger_card(scale: int, consumed: int, margin: int, tile: int) -> ModelCard:

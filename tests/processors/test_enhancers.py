@@ -17,7 +17,7 @@ from facefusion.processors.face_enhancer.processor import FaceEnhancer
 from facefusion.processors.frame_enhancer.processor import FrameEnhancer
 from facefusion.processors.super_resolution import SuperResolution
 from facefusion.vision.picture import BgrPicture
-from tests.processors.fakes import NearestEnlarger, enlarger_card, noise, oval_face
+from tests.processors.fakes import NearestEnlarger, enlarger_card, noise, oval_face, processed
 
 
 def network(scale: int = 2) -> SuperResolution:
@@ -32,7 +32,7 @@ def face_enhancer(networks: SuperResolution, blend: float, **chosen: object) -> 
 @pytest.mark.parametrize("blend", [0.0, 0.5, 1.0])
 def test_frame_enhancer_mixes_with_a_plain_enlargement(blend: float) -> None:
     pixels = noise(20, 30)
-    enhanced = FrameEnhancer(network(), blend).process(BgrPicture(pixels), (), None)
+    enhanced = processed(FrameEnhancer(network(), blend), BgrPicture(pixels), (), None)
     assert enhanced.size == Size(60, 40)
     nearest = pixels.repeat(2, axis=0).repeat(2, axis=1).astype(float)
     cubic = cv2.resize(pixels, (60, 40), interpolation=cv2.INTER_CUBIC).astype(float)
@@ -42,7 +42,7 @@ def test_frame_enhancer_mixes_with_a_plain_enlargement(blend: float) -> None:
 def test_face_enhancer_leaves_everything_outside_the_crop_as_it_was() -> None:
     pixels = noise(200, 300)
     picture = BgrPicture(pixels.copy())
-    face_enhancer(network(), 1.0).process(picture, (oval_face(100, 90, 30),), None)
+    processed(face_enhancer(network(), 1.0), picture, (oval_face(100, 90, 30),), None)
     after = picture.to_bgr()
     side = 2.4 * 30 * 1.4
     inside = np.zeros((200, 300), bool)
@@ -55,14 +55,14 @@ def test_face_enhancer_puts_the_face_back_where_it_was() -> None:
     ramp = np.linspace(0, 255, 300)[None, :, None] * np.ones((200, 1, 3))
     pixels = np.rint(ramp).astype(np.uint8)
     picture = BgrPicture(pixels.copy())
-    face_enhancer(network(), 1.0).process(picture, (oval_face(150, 100, 40),), None)
+    processed(face_enhancer(network(), 1.0), picture, (oval_face(150, 100, 40),), None)
     assert np.abs(picture.to_bgr().astype(int) - pixels).max() <= 1
 
 
 def test_face_enhancer_without_blend_changes_nothing() -> None:
     pixels = noise(120, 120)
     picture = BgrPicture(pixels.copy())
-    face_enhancer(network(), 0.0).process(picture, (oval_face(60, 60, 25),), None)
+    processed(face_enhancer(network(), 0.0), picture, (oval_face(60, 60, 25),), None)
     np.testing.assert_array_equal(picture.to_bgr(), pixels)
 
 
@@ -76,7 +76,7 @@ def test_the_blur_that_the_user_chose_softens_the_edge_of_the_enhanced_face(blur
             return {"output": np.ones_like(super().run(inputs)["output"])}
 
     white = SuperResolution(enlarger_card(2, 7, 0, 4096), White(2, 7))
-    face_enhancer(white, 1.0, face_mask_blur=blur).process(black, (oval_face(100, 100, 40),), None)
+    processed(face_enhancer(white, 1.0, face_mask_blur=blur), black, (oval_face(100, 100, 40),), None)
     row = black.pixels[100, :, 0]
     assert row[100] == 255
     rise = int(np.count_nonzero((row[:100] > 12) & (row[:100] < 243)))
@@ -87,5 +87,5 @@ def test_the_blur_that_the_user_chose_softens_the_edge_of_the_enhanced_face(blur
 def test_a_large_face_is_not_sampled_more_coarsely_than_the_frame() -> None:
     runner = NearestEnlarger(2, 7)
     enhancer = face_enhancer(SuperResolution(enlarger_card(2, 7, 0, 4096), runner), 1.0)
-    enhancer.process(BgrPicture(noise(500, 500)), (oval_face(250, 250, 100),), None)
+    processed(enhancer, BgrPicture(noise(500, 500)), (oval_face(250, 250, 100),), None)
     assert runner.shapes == [(1, 3, 336 + 14, 336 + 14)]

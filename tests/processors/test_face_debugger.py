@@ -20,12 +20,12 @@ from facefusion.processors.face_debugger.processor import (
 )
 from facefusion.processors.face_debugger.settings import FaceDebuggerSettings
 from facefusion.vision.picture import BgrPicture
-from tests.processors.fakes import RecordingSink, oval_face
+from tests.processors.fakes import RecordingSink, oval_face, processed
 
 
 def drawn(*items: str) -> np.ndarray:
     picture = BgrPicture(np.zeros((120, 160, 3), np.uint8))
-    return np.asarray(FaceDebugger(items).process(picture, (oval_face(80, 60, 30),), None).to_bgr())
+    return np.asarray(processed(FaceDebugger(items), picture, (oval_face(80, 60, 30),), None).to_bgr())
 
 
 def colours(pixels: np.ndarray) -> set[tuple[int, ...]]:
@@ -76,7 +76,7 @@ def test_points_of_a_landmarker_are_drawn_where_there_are_some() -> None:
     points = np.stack(np.divmod(np.arange(68), 8), axis=1).astype(np.float32) * 9 + 20
     face = replace(oval_face(80, 60, 30), landmarks68=points)
     picture = BgrPicture(np.zeros((120, 160, 3), np.uint8))
-    FaceDebugger(("face-landmark-68", "face-landmark-5/68")).process(picture, (face,), None)
+    processed(FaceDebugger(("face-landmark-68", "face-landmark-5/68")), picture, (face,), None)
     seen = picture.to_bgr()
     for x, y in np.rint(np.concatenate((points, five_of_sixty_eight(points)))).astype(int):
         assert tuple(seen[y, x].tolist()) == OUTLINE_COLOUR

@@ -32,7 +32,7 @@ def test_enlarging_by_tiles_equals_enlarging_the_whole(consumed: int, margin: in
     picture = noise(37, 52)
     network = SuperResolution(enlarger_card(2, consumed, margin, tile), NearestEnlarger(2, consumed))
     expected = picture.repeat(2, axis=0).repeat(2, axis=1).astype(np.float32)
-    np.testing.assert_allclose(network.enlarge(picture), expected, atol=1e-4)
+    np.testing.assert_allclose(network.enlarge([picture])[0], expected, atol=1e-4)
 
 
 def test_the_network_sees_rgb_between_0_and_1() -> None:
@@ -44,7 +44,7 @@ def test_the_network_sees_rgb_between_0_and_1() -> None:
             return super().run(inputs)
 
     picture = np.full((4, 4, 3), (255, 51, 0), np.uint8)
-    SuperResolution(enlarger_card(2, 0, 0, 8), Probe(2, 0)).enlarge(picture)
+    SuperResolution(enlarger_card(2, 0, 0, 8), Probe(2, 0)).enlarge([picture])
     np.testing.assert_allclose(seen[0][0, :, 0, 0], (0.0, 0.2, 1.0), atol=1e-6)
     assert seen[0].dtype == np.float32
 
@@ -71,7 +71,7 @@ def test_a_graph_of_another_family_is_refused() -> None:
 def test_a_graph_that_enlarges_by_another_factor_is_refused() -> None:
     network = SuperResolution(enlarger_card(2, 0, 0, 8), NearestEnlarger(4, 0))
     with pytest.raises(ModelError) as refused:
-        network.enlarge(noise(5, 6))
+        network.enlarge([noise(5, 6)])
     assert refused.value.fault == "toy: the graph gave (1, 3, 20, 24) for a tile of (1, 3, 5, 6)"
 
 
@@ -82,4 +82,4 @@ def test_values_that_are_no_numbers_are_no_picture() -> None:
 
     network = SuperResolution(enlarger_card(2, 0, 0, 8), Overflown(2, 0))
     with pytest.raises(InferenceError, match="toy gave values that are no numbers"):
-        network.enlarge(noise(5, 6))
+        network.enlarge([noise(5, 6)])

@@ -26,8 +26,6 @@ SHRINK_TIMES = 2
 """How often a pixel is taken off the network's mask."""
 SOFTEN_SIGMA = 6.25
 """In pixels."""
-MOST_AT_ONCE = 4
-"""Faces in one run: these networks have hundreds of megabytes of weights and activations to match."""
 
 Levels = npt.NDArray[np.float32]
 
@@ -77,18 +75,13 @@ class DeepFace:
         """The person's face in place of each face.
 
         Args:
-            crops: :attr:`side` x :attr:`side` pixels each.
+            crops: :attr:`side` x :attr:`side` pixels each; no more than
+                :func:`~facefusion.core.graph.pictures_at_once` allows.
 
         Raises:
             ModelError: the graph gives other shapes than it should.
             InferenceError: it gives values that are no numbers.
         """
-        drawn: list[DrawnFace] = []
-        for first in range(0, len(crops), MOST_AT_ONCE):
-            drawn += self._draw(crops[first : first + MOST_AT_ONCE])
-        return drawn
-
-    def _draw(self, crops: Sequence[Pixels]) -> list[DrawnFace]:
         rows = np.stack([_sharpened(crop) for crop in crops])
         rows /= np.float32(255)
         before, faces, after = self._graph.run_rows(FACE, rows, self._others)

@@ -9,11 +9,11 @@ import numpy as np
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import SignedGraph
 from facefusion.core.values import Face, Frame, Picture, Size
-from facefusion.faces.aligned import AlignedFace, align, apart
-from facefusion.faces.mask.base import OWN_FACE_MASKS, FaceCrop
+from facefusion.faces.aligned import AlignedFace, align, rounds
+from facefusion.faces.mask.base import OWN_FACE_MASKS
 from facefusion.faces.mask.masker import FaceMasker
 from facefusion.observability.events import Notice
-from facefusion.processors.base import ProcessorKind, Workshop, family_of
+from facefusion.processors.base import ProcessorKind, Scene, Workshop, family_of
 from facefusion.processors.deep_swapper.network import TEMPLATE, DeepFace
 from facefusion.processors.deep_swapper.settings import DeepSwapperSettings
 from facefusion.vision.colour_match import match_colours
@@ -43,30 +43,27 @@ class DeepSwapper:
     def observe(self, frame: Frame, faces: Sequence[Face]) -> None:
         """Nothing to learn from earlier frames."""
 
-    def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
+    def process(self, scenes: Sequence[Scene]) -> list[Picture]:
         """Replace every face in place. The result is that of one after another."""
-        aligned = [align(face, TEMPLATE, self._network.side) for face in faces]
-        for group in apart(aligned):
-            self._replace(picture, group)
-        return picture
+        side = self._network.side
+        aligned = [[align(scene.picture, face, TEMPLATE, side) for face in scene.faces] for scene in scenes]
+        for places in rounds(aligned):
+            self._replace([aligned[place.picture][place.face] for place in places])
+        return [scene.picture for scene in scenes]
 
     def afresh(self) -> DeepSwapper:
         """Itself: nothing is kept from frame to frame."""
         return self
 
-    def _replace(self, picture: Picture, aligned: Sequence[AlignedFace]) -> None:
+    def _replace(self, faces: Sequence[AlignedFace]) -> None:
         """Replace faces whose crops do not overlap."""
-        size, deep = Size(self._network.side, self._network.side), picture.bit_depth > 8
-        crops = [picture.warp(one.frame_to_crop, size, as_float=deep) for one in aligned]
-        drawn = self._network.draw(crops)
-        new = [match_colours(face.pixels, crop) for face, crop in zip(drawn, crops, strict=True)]
-        old = [
-            FaceCrop(pixels, one.face, one.frame_to_crop, picture) for pixels, one in zip(crops, aligned, strict=True)
-        ]
+        old = [face.cut() for face in faces]
+        drawn = self._network.draw([crop.pixels for crop in old])
+        new = [match_colours(one.pixels, crop.pixels) for one, crop in zip(drawn, old, strict=True)]
         before = self._masker.before_each(old)
         after = self._masker.after_each([crop.showing(pixels) for crop, pixels in zip(old, new, strict=True)])
-        for one, face, pixels, *masks in zip(aligned, drawn, new, before, after, strict=True):
-            picture.paste(pixels, np.minimum.reduce([face.mask, *masks]), one.frame_to_crop)
+        for face, one, pixels, *masks in zip(faces, drawn, new, before, after, strict=True):
+            face.paste(pixels, np.minimum.reduce([one.mask, *masks]))
 
 
 def _models(settings: DeepSwapperSettings) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from facefusion.core.values import Face, Frame, Mask, Picture, Size
 from facefusion.faces.landmark.points import FACE_OVAL, five_of_sixty_eight, outline_points
 from facefusion.observability.events import Notice
-from facefusion.processors.base import ProcessorKind, Workshop
+from facefusion.processors.base import ProcessorKind, Scene, Workshop
 from facefusion.processors.face_debugger.settings import FaceDebuggerSettings
 
 Colour: TypeAlias = tuple[int, int, int]
@@ -49,11 +49,12 @@ class FaceDebugger:
     def observe(self, frame: Frame, faces: Sequence[Face]) -> None:
         """Nothing to learn from earlier frames."""
 
-    def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
+    def process(self, scenes: Sequence[Scene]) -> list[Picture]:
         """Draw on each face in place."""
-        for face in faces:
-            self._draw(picture, face)
-        return picture
+        for scene in scenes:
+            for face in scene.faces:
+                self._draw(scene.picture, face)
+        return [scene.picture for scene in scenes]
 
     def _draw(self, picture: Picture, face: Face) -> None:
         sheet = _Sheet(picture, face)

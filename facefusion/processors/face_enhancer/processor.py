@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.faces.mask.base import SEAM_MASKS
-from facefusion.processors.base import ProcessorKind, Workshop, family_of
+from facefusion.processors.base import ProcessorKind, Scene, Workshop, family_of
 from facefusion.processors.face_enhancer.families.base import EnhancerFamily
 from facefusion.processors.face_enhancer.families.restoration import Restoration
 from facefusion.processors.face_enhancer.families.super_resolution import EnlargedFaces
@@ -50,10 +50,10 @@ class FaceEnhancer:
     def observe(self, frame: Frame, faces: Sequence[Face]) -> None:
         """Nothing to learn from earlier frames."""
 
-    def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
+    def process(self, scenes: Sequence[Scene]) -> list[Picture]:
         """Enhance every face in place."""
-        self._family.enhance(picture, faces)
-        return picture
+        self._family.enhance(scenes)
+        return [scene.picture for scene in scenes]
 
     def afresh(self) -> FaceEnhancer:
         """Itself: nothing is kept from frame to frame."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.faces.mask.base import SWAP_MASKS
-from facefusion.processors.base import ProcessorKind, Workshop, family_of
+from facefusion.processors.base import ProcessorKind, Scene, Workshop, family_of
 from facefusion.processors.face_swapper.families.base import SwapperFamily
 from facefusion.processors.face_swapper.families.blendswap import blendswap
 from facefusion.processors.face_swapper.families.ghost import ghost
@@ -28,7 +28,11 @@ FAMILIES: Mapping[str, Callable[[Workshop], SwapperFamily]] = {
     "simswap": simswap,
     "uniface": uniface,
 }
-"""Every family by the name that model cards give it."""
+"""Every family by the name that model cards give it.
+
+Each takes the graph of its own model before those of the models beside it: so it can be asked whether a graph fits
+where those are not at hand.
+"""
 
 
 class FaceSwapper:
@@ -47,12 +51,13 @@ class FaceSwapper:
         """One observation per face."""
         return tuple(self._family.observe(frame, face) for face in faces)
 
-    def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
+    def process(self, scenes: Sequence[Scene]) -> list[Picture]:
         """Swap every face in place."""
-        if not isinstance(observation, tuple) or len(observation) != len(faces):
-            raise TypeError("expected what observe() gave for these faces")
-        self._family.swap(picture, faces, observation)
-        return picture
+        for scene in scenes:
+            if not isinstance(scene.observation, tuple) or len(scene.observation) != len(scene.faces):
+                raise TypeError("expected what observe() gave for these faces")
+        self._family.swap(scenes)
+        return [scene.picture for scene in scenes]
 
     def afresh(self) -> FaceSwapper:
         """The same swapper without tracks."""
@@ -66,7 +71,8 @@ def _models(settings: FaceSwapperSettings) -> Mapping[str, str]:
 def _build(workshop: Workshop) -> FaceSwapper:
     card = workshop.cards["face_swapper"]
     family = family_of(card, FAMILIES, "face swapper")(workshop)
-    family.prepare(workshop.sources)
+    if workshop.sources:
+        family.prepare(workshop.sources)
     return FaceSwapper(family)
 
 

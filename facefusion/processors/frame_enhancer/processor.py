@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import cv2
 import numpy as np
 
-from facefusion.core.values import Face, Frame, Picture, Size
-from facefusion.processors.base import ProcessorKind, Workshop
+from facefusion.core.graph import PICTURES_AT_ONCE
+from facefusion.core.values import Face, Frame, Picture, Pixels, Size
+from facefusion.processors.base import ProcessorKind, Scene, Workshop
 from facefusion.processors.frame_enhancer.settings import FrameEnhancerSettings
-from facefusion.processors.super_resolution import SuperResolution
+from facefusion.processors.super_resolution import Enlarged, SuperResolution
 
 
 class FrameEnhancer:
@@ -29,21 +31,33 @@ class FrameEnhancer:
     def observe(self, frame: Frame, faces: Sequence[Face]) -> None:
         """Nothing to learn from earlier frames."""
 
-    def process(self, picture: Picture, faces: Sequence[Face], observation: object) -> Picture:
-        """The enlarged picture, in the format of ``picture``."""
-        pixels = picture.to_bgr(as_float=picture.bit_depth > 8)
-        enlarged = self._network.enlarge(pixels)
-        if self._blend < 1:
-            size = self.output_size(picture.size)
-            plain = cv2.resize(pixels, size, interpolation=cv2.INTER_CUBIC)
-            enlarged += np.float32(1 - self._blend) * (plain - enlarged)
-        if picture.bit_depth > 8:
-            return picture.replaced_by(enlarged)
-        return picture.replaced_by(np.clip(np.rint(enlarged), 0, 255).astype(np.uint8))
+    def process(self, scenes: Sequence[Scene]) -> list[Picture]:
+        """The enlarged pictures, in the format of what comes. All must be of one size."""
+        pictures = [scene.picture for scene in scenes]
+        enlarged: list[Picture] = []
+        for first in range(0, len(pictures), PICTURES_AT_ONCE):
+            enlarged += self._enlarged(pictures[first : first + PICTURES_AT_ONCE])
+        return enlarged
 
     def afresh(self) -> FrameEnhancer:
         """Itself: nothing is kept from frame to frame."""
         return self
+
+    def _enlarged(self, pictures: Sequence[Picture]) -> list[Picture]:
+        given = [picture.to_bgr(as_float=picture.bit_depth > 8) for picture in pictures]
+        results = self._network.enlarge(given)
+        return [
+            picture.replaced_by(self._mixed(pixels, enlarged, deep=picture.bit_depth > 8))
+            for picture, pixels, enlarged in zip(pictures, given, results, strict=True)
+        ]
+
+    def _mixed(self, pixels: Pixels, enlarged: Enlarged, *, deep: bool) -> Pixels:
+        """The network's picture with its share of the plain enlargement; whole levels unless ``deep``."""
+        if self._blend < 1:
+            height, width = enlarged.shape[:2]
+            plain = cv2.resize(pixels, (width, height), interpolation=cv2.INTER_CUBIC)
+            enlarged += np.float32(1 - self._blend) * (plain - enlarged)
+        return enlarged if deep else cast("Pixels", np.clip(np.rint(enlarged), 0, 255).astype(np.uint8))
 
 
 def _models(settings: FrameEnhancerSettings) -> Mapping[str, str]:

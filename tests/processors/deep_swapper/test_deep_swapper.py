@@ -20,7 +20,7 @@ from facefusion.vision.colour_match import match_colours
 from facefusion.vision.geometry import fit_template
 from facefusion.vision.picture import BgrPicture
 from tests.faces.fakes import cut
-from tests.processors.fakes import RecordingSink
+from tests.processors.fakes import RecordingSink, processed
 from tests.toys.deep_faces import deep_face
 from tests.toys.heard import Heard
 from tests.toys.pooled import Toys
@@ -59,7 +59,7 @@ class Shop:
 
     def swap(self, pixels, *faces):
         picture = BgrPicture(pixels.copy())
-        self.swapper.process(picture, faces or (SEEN,), None)
+        processed(self.swapper, picture, faces or (SEEN,), None)
         return picture.pixels
 
 
@@ -167,7 +167,7 @@ def test_values_that_are_no_numbers_do_not_reach_the_picture(toys, number):
     picture = BgrPicture(PIXELS.copy())
     swapper = Shop(toys, colour=colour, masks=masks).swapper
     with pytest.raises(InferenceError, match="custom/toy gave values that are no numbers"):
-        swapper.process(picture, (SEEN,), None)
+        processed(swapper, picture, (SEEN,), None)
     np.testing.assert_array_equal(picture.pixels, PIXELS)
 
 

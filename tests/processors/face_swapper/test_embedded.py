@@ -14,7 +14,7 @@ from facefusion.faces.recognise.base import similarity
 from facefusion.media.image import read_image
 from facefusion.media.probe import probe
 from facefusion.media.reader import VideoReader
-from facefusion.processors.base import Source
+from facefusion.processors.base import Scene, Source
 from facefusion.processors.face_swapper.families.mesh.family import MeshFamily
 from facefusion.vision.picture import BgrPicture
 from tests.faces.test_embedded import Models
@@ -38,7 +38,7 @@ def results(embedded_models):
         for frame in islice(reader, 0, None, EVERY):
             before: Any
             (before,) = analyser.faces(frame.picture, recognise=True)
-            family.swap(frame.picture, [before], [family.observe(frame, before)])
+            family.swap([Scene(frame.picture, [before], (family.observe(frame, before),))])
             after: Any
             (after,) = analyser.faces(BgrPicture(frame.picture.to_bgr().astype(np.uint8)), recognise=True)
             error = np.linalg.norm(after.mesh[:468, :2] - before.mesh[:468, :2], axis=1).mean()

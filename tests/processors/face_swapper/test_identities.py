@@ -8,6 +8,7 @@ import pytest
 from facefusion.core.errors import FaceFusionError
 from facefusion.core.values import Size, Tensor
 from facefusion.faces.recognise.base import IdentityReading
+from facefusion.processors.base import Scene
 from facefusion.processors.face_swapper.families.identity import mean_identity
 from facefusion.processors.face_swapper.processor import FAMILIES
 from facefusion.vision.geometry import fit_template
@@ -119,5 +120,5 @@ def test_dissimilar_photos_do_not_shrink_the_identity_that_is_fed_at_length_one(
 def test_no_source_is_an_error_not_a_swap(tmp_path, family):
     with ToyShop(tmp_path, family) as shop, pytest.raises(FaceFusionError) as refused:
         unprepared = FAMILIES[family](shop.workshop())
-        unprepared.swap(BgrPicture(PIXELS.copy()), TARGETS, (None, None))
+        unprepared.swap([Scene(BgrPicture(PIXELS.copy()), TARGETS, (None, None))])
     assert str(refused.value) == "the face swapper has no source face yet. Call prepare() first."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -14,13 +15,13 @@ from facefusion.faces.landmark.points import aligned_points
 from facefusion.faces.mask.base import SWAP_MASKS
 from facefusion.faces.mask.masker import PLAIN, FaceMasker
 from facefusion.faces.settings import FaceMaskerSettings
-from facefusion.processors.face_swapper.families import crops
+from facefusion.processors.base import Scene
 from facefusion.vision.colour import Coding, Matrix
 from facefusion.vision.geometry import fit_template, invert
 from facefusion.vision.picture import BgrPicture, Layout, YuvPicture
 from facefusion.vision.warp import sample
 from tests.faces.fakes import cut
-from tests.processors.face_swapper.toy_shop import FAMILIES, HALVES, ToyShop, card, swap
+from tests.processors.face_swapper.toy_shop import FAMILIES, HALVES, ToyShop, card, source, swap
 from tests.toys.scenes import face, smooth
 from tests.toys.swappers import colour_swapper
 
@@ -110,6 +111,8 @@ def test_each_sub_image_is_the_crop_at_every_nth_pixel(tmp_path):
 
 
 APART = (face(70, 120, 70), face(160, 120, 70), face(250, 120, 70))
+PEOPLE = ((0, 1, 0), (1, 1, 0), (0, 0, 1))
+"""Of the faces of three frames."""
 
 
 @pytest.mark.parametrize(("batch", "runs"), [(1, [1] * 3), ("n", [3])])
@@ -125,16 +128,41 @@ def test_faces_that_lie_apart_go_in_one_run_where_the_graph_takes_a_batch(tmp_pa
     assert (pictures[0].pixels != PIXELS).any(axis=2).sum() > 5000
 
 
-@pytest.mark.parametrize(("pixels", "runs"), [(16 * 32 * 32, [16, 16]), (20 * 32 * 32, [20, 12]), (1, [1] * 32)])
-def test_many_sub_images_go_in_runs_of_bounded_size(tmp_path, monkeypatch, pixels, runs):
-    monkeypatch.setattr(crops, "PIXELS_AT_ONCE", pixels)
-    picture, whole = BgrPicture(PIXELS.copy()), BgrPicture(PIXELS.copy())
-    with ToyShop(tmp_path, "hyperswap", size=32, gain=(-1, 1, -1), batch="n") as shop:
-        swap(shop.swapper(boost="128x128"), picture, APART[:2])
+@pytest.mark.parametrize(("batch", "runs"), [(1, [1] * 9), ("n", [4, 4, 1])])
+def test_faces_of_several_frames_go_in_runs_of_bounded_size(tmp_path, batch, runs):
+    frames = [np.roll(PIXELS, 7 * number, axis=1) for number in range(3)]
+    together = [BgrPicture(pixels.copy()) for pixels in frames]
+    alone = [BgrPicture(pixels.copy()) for pixels in frames]
+    with ToyShop(tmp_path, "hyperswap", gain=(-1, -1, -1), batch=batch) as shop:
+        swapper = shop.swapper()
+        scenes = [Scene(picture, APART, (None,) * 3) for picture in together]
+        assert swapper.process(scenes) == together
         assert [len(run["target"]) for run in shop.given("toy")] == runs
-        monkeypatch.undo()
-        swap(shop.swapper(boost="128x128"), whole, APART[:2])
-    np.testing.assert_array_equal(picture.pixels, whole.pixels)
+        for picture in alone:
+            swap(swapper, picture, APART)
+    for picture, other, pixels in zip(together, alone, frames, strict=True):
+        np.testing.assert_array_equal(picture.pixels, other.pixels)
+        assert (picture.pixels != pixels).any(axis=2).sum() > 5000
+
+
+def test_each_face_of_several_frames_gets_its_own_person(tmp_path):
+    with ToyShop(tmp_path, "blendswap", batch="n") as shop:
+        swapper = shop.swapper(source(5), dataclasses.replace(source(7), person=1))
+        people = [[dataclasses.replace(one, source=who) for one, who in zip(APART, row, strict=True)] for row in PEOPLE]
+        swapper.process([Scene(BgrPicture(PIXELS.copy()), faces, (None,) * 3) for faces in people])
+        swap(swapper, BgrPicture(PIXELS.copy()), people[0][:2])
+        *told, first, second = np.concatenate([run["source"] for run in shop.given("toy")])
+    assert np.abs(first - second).max() > 0.1
+    for source_of_face, who in zip(told, itertools.chain(*PEOPLE), strict=True):
+        np.testing.assert_array_equal(source_of_face, second if who else first)
+
+
+@pytest.mark.parametrize("boost", ["32x32", "64x64", "128x128"])
+def test_sub_images_of_a_face_go_in_one_run(tmp_path, boost):
+    times = int(boost.split("x")[0]) // 32
+    with ToyShop(tmp_path, "hyperswap", size=32, gain=(-1, 1, -1), batch="n") as shop:
+        swap(shop.swapper(boost=boost), BgrPicture(PIXELS.copy()), APART[:1])
+        assert [len(run["target"]) for run in shop.given("toy")] == [times**2]
 
 
 def test_faces_that_touch_are_swapped_one_after_another(tmp_path):

@@ -11,9 +11,9 @@ from facefusion.processors.base import people
 from facefusion.processors.face_swapper.families.mesh.family import MeshFamily
 from facefusion.processors.face_swapper.processor import FaceSwapper
 from facefusion.vision.picture import BgrPicture
-from tests.processors.fakes import processed
 from tests.processors.face_swapper.test_networks import PIXELS
 from tests.processors.face_swapper.toy_shop import ToyShop, source, swap
+from tests.processors.fakes import processed
 from tests.toys import heads
 from tests.toys.scenes import face
 

@@ -11,14 +11,14 @@ import pytest
 
 from facefusion.core.errors import FaceFusionError, FaceNotFoundError, ModelError
 from facefusion.core.values import Size
-from facefusion.processors.base import Source, Target, Workshop
+from facefusion.processors.base import Scene, Source, Target, Workshop
 from facefusion.processors.face_swapper.families.mesh.family import MeshFamily
 from facefusion.processors.face_swapper.families.mesh.observe import CROP_SIZES
 from facefusion.processors.face_swapper.families.mesh.render import Strength
 from facefusion.processors.face_swapper.processor import KIND, FaceSwapper
 from facefusion.processors.face_swapper.settings import FaceSwapperSettings
 from facefusion.vision.picture import BgrPicture
-from tests.processors.fakes import enlarger_card, processed, RecordingSink
+from tests.processors.fakes import RecordingSink, enlarger_card, processed
 from tests.toys import heads
 
 PLACED = heads.mesh(centre=(150, 125), radius=62, yaw=12, roll=5, wider_eyes=0.03)
@@ -238,7 +238,7 @@ class TestErrors:
         with pytest.raises(TypeError, match="expected what observe"):
             processed(FaceSwapper(family), BgrPicture(target), [heads.face(PLACED)], None)
         with pytest.raises(TypeError, match="expected what observe"):
-            family.swap(BgrPicture(target), [heads.face(PLACED)], ["nothing"])
+            family.swap([Scene(BgrPicture(target), [heads.face(PLACED)], ("nothing",))])
 
     def test_a_family_that_nobody_wrote(self):
         card = dataclasses.replace(enlarger_card(2, 0, 0, 8), name="strange", family="stranger")

@@ -16,7 +16,7 @@ from facefusion.processors.base import Processor, Source, Target, Workshop
 from facefusion.processors.face_swapper.processor import KIND, FaceSwapper
 from facefusion.processors.face_swapper.settings import FaceSwapperSettings
 from facefusion.vision.picture import BgrPicture
-from tests.processors.fakes import RecordingSink
+from tests.processors.fakes import RecordingSink, processed
 from tests.toys.heard import Heard
 from tests.toys.pooled import Toys
 from tests.toys.scenes import face, smooth
@@ -126,7 +126,7 @@ class ToyShop:
 
 def swap(swapper: Processor, picture: Picture, faces: Sequence[Face]) -> None:
     """Let a swapper work on a picture as the pipeline does."""
-    swapper.process(picture, faces, (None,) * len(faces))
+    processed(swapper, picture, faces, (None,) * len(faces))
 
 
 def source(seed: int = 5, angle: float = 8.0) -> Source:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
-from facefusion.core.values import Face, Mask, Picture
+from facefusion.core.values import Mask
 from facefusion.faces.mask.base import FaceCrop
+from facefusion.processors.base import Scene
 
 Seam: TypeAlias = Callable[[Sequence[FaceCrop]], Sequence[Mask]]
 """From the crops of faces as they are to the share of each of their pixels that may change."""
@@ -15,5 +16,5 @@ Seam: TypeAlias = Callable[[Sequence[FaceCrop]], Sequence[Mask]]
 class EnhancerFamily(Protocol):
     """One kind of model. Thread-safe; nothing is kept from frame to frame."""
 
-    def enhance(self, picture: Picture, faces: Sequence[Face]) -> None:
-        """Make each face clearer, in place."""
+    def enhance(self, scenes: Sequence[Scene]) -> None:
+        """Make each face of each picture clearer, in place."""

@@ -13,16 +13,14 @@ import numpy as np
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import WRONG_FILE, FittedGraph, SignedGraph
-from facefusion.core.values import Face, Picture, Pixels, Size, Tensor
-from facefusion.faces.aligned import AlignedFace, align, apart, template_of
-from facefusion.faces.mask.base import FaceCrop
+from facefusion.core.values import Pixels, Tensor
+from facefusion.faces.aligned import AlignedFace, align, rounds, template_of
 from facefusion.memory.buffers import ThreadBuffers
+from facefusion.processors.base import Scene
 from facefusion.processors.face_enhancer.families.base import Seam
 
 INPUT = "input"
 WEIGHT = "weight"
-PIXELS_AT_ONCE = 4 * 512 * 512
-"""Faces that are looked at together have at most this many pixels: they fill a graphics card, and stay small in RAM."""
 
 
 class Restoration:
@@ -53,24 +51,20 @@ class Restoration:
         self._others = {} if weighted is None else {WEIGHT: np.full(one, weight, np.float32)}
         self._seam = seam
         self._blend = np.float32(blend)
-        self._at_once = max(1, PIXELS_AT_ONCE // self._side**2)
         self._buffers = ThreadBuffers()
 
-    def enhance(self, picture: Picture, faces: Sequence[Face]) -> None:
+    def enhance(self, scenes: Sequence[Scene]) -> None:
         """See :class:`~facefusion.processors.face_enhancer.families.base.EnhancerFamily`."""
-        for group in apart([align(face, self._template, self._side) for face in faces]):
-            for start in range(0, len(group), self._at_once):
-                self._enhance_together(picture, group[start : start + self._at_once])
+        aligned = [[align(scene.picture, face, self._template, self._side) for face in scene.faces] for scene in scenes]
+        for places in rounds(aligned):
+            self._enhance_apart([aligned[place.picture][place.face] for place in places])
 
-    def _enhance_together(self, picture: Picture, faces: Sequence[AlignedFace]) -> None:
-        deep, size = picture.bit_depth > 8, Size(self._side, self._side)
-        crops = [picture.warp(face.frame_to_crop, size, as_float=deep) for face in faces]
-        restored = self._restored(self._tensor(crops))
-        seams = self._seam(
-            [FaceCrop(crop, face.face, face.frame_to_crop, picture) for crop, face in zip(crops, faces, strict=True)]
-        )
-        for face, planes, mask in zip(faces, restored, seams, strict=True):
-            picture.paste(self._pixels(planes, deep=deep), mask * self._blend, face.frame_to_crop)
+    def _enhance_apart(self, faces: Sequence[AlignedFace]) -> None:
+        """Enhance faces whose crops do not overlap."""
+        crops = [face.cut() for face in faces]
+        restored = self._restored(self._tensor([crop.pixels for crop in crops]))
+        for face, planes, mask in zip(faces, restored, self._seam(crops), strict=True):
+            face.paste(self._pixels(planes, deep=face.picture.bit_depth > 8), mask * self._blend)
 
     def _tensor(self, crops: Sequence[Pixels]) -> Tensor:
         tensor = self._buffers.take((len(crops), 3, self._side, self._side), np.float32)

@@ -6,13 +6,15 @@ the network adds is the removal of noise and coding artefacts and clean edges.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import cv2
 import numpy as np
 
-from facefusion.core.values import Face, Picture, Pixels, Size
-from facefusion.faces.mask.base import FaceCrop
+from facefusion.core.values import Face, Picture, Pixels
+from facefusion.faces.aligned import AlignedFace, rounds
+from facefusion.processors.base import Scene
 from facefusion.processors.face_enhancer.families.base import Seam
 from facefusion.processors.super_resolution import SuperResolution
 from facefusion.vision.geometry import SquareRegion, angle_between, square_around
@@ -40,24 +42,32 @@ class EnlargedFaces:
         self._blend = np.float32(blend)
         self._seam = seam
 
-    def enhance(self, picture: Picture, faces: Sequence[Face]) -> None:
+    def enhance(self, scenes: Sequence[Scene]) -> None:
         """See :class:`~facefusion.processors.face_enhancer.families.base.EnhancerFamily`."""
-        for face in faces:
-            self._enhance(picture, face)
+        laid = [[_laid(scene.picture, face) for face in scene.faces] for scene in scenes]
+        for places in rounds(laid):
+            by_side: defaultdict[int, list[AlignedFace]] = defaultdict(list)
+            for place in places:
+                face = laid[place.picture][place.face]
+                by_side[face.side].append(face)
+            for faces in by_side.values():
+                self._enhance_apart(faces)
 
-    def _enhance(self, picture: Picture, face: Face) -> None:
-        square = _square(face)
-        side = int(np.clip(np.ceil(square.side / CROP_STEP) * CROP_STEP, SMALLEST_CROP, LARGEST_CROP))
-        deep = picture.bit_depth > 8
-        frame_to_crop = square.to_crop(side)
-        crop = picture.warp(frame_to_crop, Size(side, side), as_float=deep)
-        enhanced: Pixels = self._network.enlarge(crop)
-        if not deep:
-            enhanced = np.rint(enhanced).astype(np.uint8)
-        larger = side * self._network.scale
-        seam = self._seam([FaceCrop(crop, face, frame_to_crop, picture)])[0]
-        mask = cv2.resize(seam, (larger, larger), interpolation=cv2.INTER_LINEAR)
-        picture.paste(enhanced, mask * self._blend, square.to_crop(larger))
+    def _enhance_apart(self, faces: Sequence[AlignedFace]) -> None:
+        """Enhance faces whose crops are of one size and do not overlap."""
+        crops = [face.cut() for face in faces]
+        enlarged = self._network.enlarge([crop.pixels for crop in crops])
+        for face, pixels, seam in zip(faces, enlarged, self._seam(crops), strict=True):
+            side = face.side * self._network.scale
+            mask = cv2.resize(seam, (side, side), interpolation=cv2.INTER_LINEAR)
+            whole: Pixels = pixels if face.picture.bit_depth > 8 else np.rint(pixels).astype(np.uint8)
+            face.picture.paste(whole, mask * self._blend, _square(face.face).to_crop(side))
+
+
+def _laid(picture: Picture, face: Face) -> AlignedFace:
+    square = _square(face)
+    side = int(np.clip(np.ceil(square.side / CROP_STEP) * CROP_STEP, SMALLEST_CROP, LARGEST_CROP))
+    return AlignedFace.lay(picture, face, square.to_crop(side), side)
 
 
 def _square(face: Face) -> SquareRegion:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, Self
 
-from facefusion.core.values import Face, Frame, Picture
-from facefusion.processors.base import Source
+from facefusion.core.values import Face, Frame
+from facefusion.processors.base import Scene, Source
 
 
 class SwapperFamily(Protocol):
     """One kind of model with its sources prepared.
 
-    :meth:`observe` is called in frame order by one thread and may keep state per track; :meth:`swap` is called from
-    any thread and depends on its arguments only.
+    :meth:`observe` is called in frame order, one frame at a time, and may keep state per track; :meth:`swap` is called
+    from any thread and depends on its arguments only.
     """
 
     def prepare(self, sources: Sequence[Source]) -> None:
@@ -25,8 +25,11 @@ class SwapperFamily(Protocol):
     def observe(self, frame: Frame, face: Face) -> object:
         """Look at one face of an untouched frame."""
 
-    def swap(self, picture: Picture, faces: Sequence[Face], observations: Sequence[object]) -> None:
-        """Change faces of the picture in place, in their order; :meth:`observe` gave one observation for each."""
+    def swap(self, scenes: Sequence[Scene]) -> None:
+        """Change the faces of each picture in place, in their order.
+
+        The observation of a scene is a tuple: what :meth:`observe` gave for each of its faces.
+        """
 
     def afresh(self) -> Self:
         """The same family with the same identity, and without tracks."""

@@ -18,9 +18,6 @@ from facefusion.core.values import Pixels, Tensor
 from facefusion.faces.aligned import template_of
 from facefusion.faces.normalisation import CHANNELS, Normalisation
 
-PIXELS_AT_ONCE = 16 * 256 * 256
-"""Of the sub-images in one run of a graph that takes any number: memory grows with them, and speed no more."""
-
 
 def split(crop: Pixels, times: int) -> Pixels:
     """Take a crop apart: part ``a * times + b`` holds ``crop[a::times, b::times]``."""
@@ -39,7 +36,7 @@ def join(parts: Pixels, times: int) -> Pixels:
 class CropNetwork:
     """Runs a graph ``target`` (n, 3, S, S), ``source`` (n, ...) -> (n, 3, S, S), further outputs unread.
 
-    Thread-safe. Where the graph leaves n open, many sub-images go through it in one run.
+    Thread-safe. Where the graph leaves n open, all sub-images of some faces go through it in one run.
 
     Args:
         card: numbers ``input_size`` (S), ``template``, ``mean``, ``deviation``.
@@ -72,7 +69,6 @@ class CropNetwork:
             )
         self._name = card.name
         self._times = self.side // size
-        self._at_once = max(1, PIXELS_AT_ONCE // size**2)
         self._takes = Normalisation.of(card)
         self._gives = gives or self._takes
         image = (1, CHANNELS, size, size)
@@ -82,7 +78,8 @@ class CropNetwork:
         """New crops of faces, ``float32``.
 
         Args:
-            crops: of :attr:`side` x :attr:`side` pixels.
+            crops: of :attr:`side` x :attr:`side` pixels; no more than
+                :func:`~facefusion.core.graph.pictures_at_once` allows.
             sources: what goes into each, by the first dimension.
 
         Raises:
@@ -92,9 +89,7 @@ class CropNetwork:
         count = self._times**2
         parts = np.concatenate([split(crop, self._times) for crop in crops])
         target, source = self._takes.encode(parts), np.repeat(sources, count, axis=0)
-        steps = [slice(first, first + self._at_once) for first in range(0, len(target), self._at_once)]
-        results = [self._swapped(target[step], source[step]) for step in steps]
-        new = self._gives.decode(np.concatenate(results))
+        new = self._gives.decode(self._swapped(target, source))
         return [join(new[first : first + count], self._times) for first in range(0, len(new), count)]
 
     def _swapped(self, target: Tensor, source: Tensor) -> Tensor:

@@ -53,15 +53,17 @@ class IdentitySource:
         """
         self._known = np.stack([self._code(self._identity(photos)) for photos in people(sources)])
 
-    def of(self, picture: Picture, faces: Sequence[Face]) -> Tensor:
-        """(faces, n) values."""
+    def of(self, picture: Picture, faces: Sequence[Face]) -> Sequence[Tensor]:
+        """(n,) values for each face."""
         if self._known is None:
             raise FaceFusionError("the face swapper has no source face yet", "Call prepare() first.")
-        source = self._known[[face.source for face in faces]]
+        sources = [self._known[face.source] for face in faces]
         if not self._share:
-            return source
-        target = np.stack([self._code(self._read(picture, face)) for face in faces])
-        return source * (1 - self._share) + target * self._share
+            return sources
+        targets = [self._code(self._read(picture, face)) for face in faces]
+        return [
+            source * (1 - self._share) + target * self._share for source, target in zip(sources, targets, strict=True)
+        ]
 
     def _identity(self, photos: Sequence[Source]) -> IdentityReading:
         return mean_identity([self._read(photo.picture, photo.face) for photo in photos])
@@ -90,11 +92,11 @@ class PictureSource:
         """Cut the faces out."""
         self._known = np.concatenate([PLAIN.encode(self._crop(photos[0])[None]) for photos in people(sources)])
 
-    def of(self, picture: Picture, faces: Sequence[Face]) -> Tensor:
-        """(faces, 3, side, side), red first, 0..1."""
+    def of(self, picture: Picture, faces: Sequence[Face]) -> Sequence[Tensor]:
+        """(3, side, side) for each face, red first, 0..1."""
         if self._known is None:
             raise FaceFusionError("the face swapper has no source face yet", "Call prepare() first.")
-        return self._known[[face.source for face in faces]]
+        return [self._known[face.source] for face in faces]
 
     def _crop(self, photo: Source) -> Pixels:
         frame_to_crop = fit_template(aligned_points(photo.face), self._template, self._side)

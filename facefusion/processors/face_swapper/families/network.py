@@ -8,12 +8,11 @@ from typing import Protocol, Self
 import numpy as np
 
 from facefusion.core.graph import Shape
-from facefusion.core.values import Face, Frame, Picture, Size, Tensor
-from facefusion.faces.aligned import AlignedFace, align, apart
-from facefusion.faces.mask.base import FaceCrop
+from facefusion.core.values import Face, Frame, Picture, Tensor
+from facefusion.faces.aligned import AlignedFace, align, rounds
 from facefusion.faces.mask.masker import FaceMasker
 from facefusion.faces.normalisation import Normalisation
-from facefusion.processors.base import Source, Workshop
+from facefusion.processors.base import Scene, Source, Workshop
 from facefusion.processors.face_swapper.families.crops import CropNetwork
 
 
@@ -23,8 +22,8 @@ class SourceInput(Protocol):
     def prepare(self, sources: Sequence[Source]) -> None:
         """Learn the people of the sources from their photos. Called once, before all else."""
 
-    def of(self, picture: Picture, faces: Sequence[Face]) -> Tensor:
-        """What goes into each face of a picture that nothing has been pasted into, by the first dimension.
+    def of(self, picture: Picture, faces: Sequence[Face]) -> Sequence[Tensor]:
+        """What goes into each face of a picture that nothing has been pasted into; not to be written to.
 
         A face gets the person whose number it carries as its ``source``.
         """
@@ -55,33 +54,29 @@ class NetworkSwapper:
     def observe(self, frame: Frame, face: Face) -> None:
         """Nothing to learn from earlier frames."""
 
-    def swap(self, picture: Picture, faces: Sequence[Face], observations: Sequence[object]) -> None:
+    def swap(self, scenes: Sequence[Scene]) -> None:
         """Change faces in place. The result is that of one after another; those that lie apart go in one run."""
-        if not faces:
-            return
-        sources = self._source.of(picture, faces)
-        done = 0
-        aligned = [align(face, self._network.template, self._network.side) for face in faces]
-        for group in apart(aligned):
-            self._swap_apart(picture, group, sources[done : done + len(group)])
-            done += len(group)
+        template, side = self._network.template, self._network.side
+        sources = [self._source.of(scene.picture, scene.faces) for scene in scenes]
+        aligned = [[align(scene.picture, face, template, side) for face in scene.faces] for scene in scenes]
+        for places in rounds(aligned):
+            self._swap_apart(
+                [aligned[place.picture][place.face] for place in places],
+                np.stack([sources[place.picture][place.face] for place in places]),
+            )
 
     def afresh(self) -> Self:
         """Itself: nothing is kept from frame to frame."""
         return self
 
-    def _swap_apart(self, picture: Picture, aligned: Sequence[AlignedFace], sources: Tensor) -> None:
+    def _swap_apart(self, faces: Sequence[AlignedFace], sources: Tensor) -> None:
         """Swap faces whose crops do not overlap."""
-        size, deep = Size(self._network.side, self._network.side), picture.bit_depth > 8
-        old = [picture.warp(one.frame_to_crop, size, as_float=deep) for one in aligned]
-        new = self._network.run(old, sources)
-        crops = [
-            FaceCrop(pixels, one.face, one.frame_to_crop, picture) for pixels, one in zip(old, aligned, strict=True)
-        ]
-        before = self._masker.before_each(crops)
-        after = self._masker.after_each([crop.showing(pixels) for crop, pixels in zip(crops, new, strict=True)])
-        for one, crop, *masks in zip(aligned, new, before, after, strict=True):
-            picture.paste(crop, np.minimum.reduce(masks), one.frame_to_crop)
+        old = [face.cut() for face in faces]
+        new = self._network.run([crop.pixels for crop in old], sources)
+        before = self._masker.before_each(old)
+        after = self._masker.after_each([crop.showing(pixels) for crop, pixels in zip(old, new, strict=True)])
+        for face, pixels, *masks in zip(faces, new, before, after, strict=True):
+            face.paste(pixels, np.minimum.reduce(masks))
 
 
 def network(workshop: Workshop, source: Shape, *, gives: Normalisation | None = None) -> CropNetwork:

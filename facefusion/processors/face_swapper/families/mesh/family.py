@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Self
+from typing import Self, cast
 
 from facefusion.core.errors import FaceFusionError, FaceNotFoundError
-from facefusion.core.values import Face, Frame, Landmarks478, Picture
+from facefusion.core.values import Face, Frame, Landmarks478
 from facefusion.faces.mask.masker import PLAIN, FaceMasker
-from facefusion.processors.base import Source, people
+from facefusion.processors.base import Scene, Source, people
 from facefusion.processors.face_swapper.families.mesh.identity import MeshIdentity, prepare_identity
 from facefusion.processors.face_swapper.families.mesh.observe import Observation, Track, observe, warm_up
 from facefusion.processors.face_swapper.families.mesh.render import Strength, swap
@@ -57,12 +57,14 @@ class MeshFamily:
                 del self._tracks[key]
         return observation
 
-    def swap(self, picture: Picture, faces: Sequence[Face], observations: Sequence[object]) -> None:
+    def swap(self, scenes: Sequence[Scene]) -> None:
         """Change each face in place."""
-        for face, observation in zip(faces, observations, strict=True):
-            if not isinstance(observation, Observation):
-                raise TypeError(f"expected what observe() gave for this face, not {observation!r}")
-            swap(picture, self._known(face), observation, self._strength, self._masker.bound(picture, face))
+        for scene in scenes:
+            for face, observation in zip(scene.faces, cast("Sequence[object]", scene.observation), strict=True):
+                if not isinstance(observation, Observation):
+                    raise TypeError(f"expected what observe() gave for this face, not {observation!r}")
+                bound = self._masker.bound(scene.picture, face)
+                swap(scene.picture, self._known(face), observation, self._strength, bound)
 
     def afresh(self) -> Self:
         """The same identities without tracks."""
