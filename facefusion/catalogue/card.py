@@ -78,6 +78,11 @@ class GraphFile:
     own: bool = False
     """Whether only the user can bring it, and nobody knows what it should hold: it is taken as it is."""
 
+    @property
+    def is_imported(self) -> bool:
+        """Whether the user took it in; see :mod:`facefusion.catalogue.imported`."""
+        return not (self.publication or self.parts or self.own)
+
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:

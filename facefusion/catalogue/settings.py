@@ -48,7 +48,7 @@ class ModelsSettings:
     )
     like: str | None = option(
         None,
-        "model whose family, size and template the imported one has",
+        "model whose family, size and template the imported one has; where none is named, the graph has to tell",
         scope=Scope.RUN,
         in_ini=False,
         metavar="MODEL",

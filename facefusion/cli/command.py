@@ -81,7 +81,7 @@ COMMANDS: tuple[Command, ...] = (
         "models",
         "list all models, which are here, and their licences; or import one of yours",
         "models",
-        positionals=(Positional("import FILE", "take in an ONNX file of yours, with --like", many=True),),
+        positionals=(Positional("import FILE", "take in an ONNX file of yours; see --like", many=True),),
     ),
     Command("benchmark", "measure this machine on the sample clips", "benchmark"),
     Command(

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from facefusion.catalogue.card import ModelCard
 from facefusion.content.base import ContentModel
 from facefusion.content.open_nsfw import OpenNsfw
-from facefusion.core.graph import GraphRunner
+from facefusion.core.graph import TypedGraph
 
-CONTENT_MODELS: Mapping[str, Callable[[ModelCard, GraphRunner], ContentModel]] = {
+CONTENT_MODELS: Mapping[str, Callable[[ModelCard, TypedGraph], ContentModel]] = {
     "open_nsfw": OpenNsfw,
 }

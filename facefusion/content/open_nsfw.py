@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.graph import GraphRunner
+from facefusion.core.graph import FittedGraph, TypedGraph
 from facefusion.core.values import Picture, Size
 
 RESIZED_SIDE = 256
@@ -17,10 +17,14 @@ BGR_MEAN = np.array((104.0, 117.0, 123.0), np.float32)
 
 
 class OpenNsfw:
-    """Runs the graph ``input`` (n, 224, 224, 3) BGR less the mean of its training set -> ``output`` (n, 2)."""
+    """Runs the graph ``input`` (n, 224, 224, 3) BGR less the mean of its training set -> ``output`` (n, 2).
 
-    def __init__(self, card: ModelCard, graph: GraphRunner) -> None:
-        self._graph = graph
+    Raises:
+        ModelError: the graph does not fit.
+    """
+
+    def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
+        self._graph = FittedGraph(card.name, graph, {"input": (1, INPUT_SIDE, INPUT_SIDE, 3)}, [(1, 2)])
 
     def score(self, picture: Picture) -> float:
         """See :class:`~facefusion.content.base.ContentModel`; looks at the middle of the picture, squeezed square."""
@@ -28,4 +32,4 @@ class OpenNsfw:
         border = (RESIZED_SIDE - INPUT_SIDE) // 2
         inner = slice(border, border + INPUT_SIDE)
         tensor = image[None, inner, inner].astype(np.float32) - BGR_MEAN
-        return float(self._graph.run({"input": tensor})["output"][0, 1])
+        return float(self._graph.run({"input": tensor})[0][0, 1])

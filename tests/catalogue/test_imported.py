@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import onnx
 import pytest
-from onnx import TensorProto, helper
 
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.imported import LIST, imported_cards
-from facefusion.catalogue.intake import import_model
+from facefusion.catalogue.intake import check_file, check_name, import_model
 from facefusion.catalogue.store import ModelStore
 from facefusion.core.errors import FaceFusionError, ModelError, UsageError
 from tests.catalogue.toys import GRAPH, Ears, card, published_file
@@ -30,8 +30,8 @@ def mine(tmp_path: Path) -> Path:
     return path
 
 
-def take_in(source, folder, name="mine", like=TOY, **options):
-    return import_model(source, name, like, folder, **options)
+def take_in(source, folder, name="mine", like=TOY):
+    return import_model(source, name, like, folder)
 
 
 def test_an_imported_model_has_the_numbers_of_the_one_that_it_is_like(mine, tmp_path):
@@ -66,64 +66,80 @@ def test_several_may_be_imported(mine, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", "../mine", "a/b", ".hidden", "two words", "auto\n"])
-def test_a_name_that_is_no_name_of_a_file_is_refused(mine, tmp_path, name):
+def test_a_name_that_is_no_name_of_a_file_is_refused(name):
     with pytest.raises(UsageError, match="cannot be the name of a model"):
-        take_in(mine, tmp_path, name)
+        check_name(name, ())
 
 
-def test_what_cannot_be_is_refused_and_leaves_nothing(mine, tmp_path):
-    folder = tmp_path / "models"
+def test_a_name_that_another_model_has_is_refused():
     with pytest.raises(UsageError, match=r"^there is a model toy already\. Give it another name with --name\.$"):
-        take_in(mine, folder, "toy", taken={"toy"})
+        check_name("toy", {"toy"})
+    check_name("toy", {"boy"})
+
+
+def test_a_model_without_a_graph_is_like_no_graph(mine, tmp_path):
+    folder = tmp_path / "models"
     with pytest.raises(UsageError, match=r"^code has no graph, so none can be like it\."):
         take_in(mine, folder, like=CODE)
     assert not folder.exists()
 
 
-def graph(path, inputs, outputs):
-    """A graph that gives its inputs back, of the ranks asked for."""
-    nodes = [helper.make_node("Identity", [next(iter(inputs))], [name]) for name in outputs]
-    takes, gives = (
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1] * rank) for name, rank in ranks.items()]
-        for ranks in (inputs, outputs)
-    )
-    onnx.save(helper.make_model(helper.make_graph(nodes, "toy", takes, gives)), str(path))
-    return path
+def test_one_that_is_like_an_imported_one_is_like_what_that_is_like(mine, tmp_path):
+    first = take_in(mine, tmp_path, "first")
+    take_in(mine, tmp_path, "second", like=first)
+    (tmp_path / "imported" / "first.onnx").unlink()
+    table = json.loads((tmp_path / LIST).read_text())
+    assert [table[name]["like"] for name in ("first", "second")] == ["toy", "toy"]
+    assert [one.name for one in imported_cards(tmp_path, CATALOGUE.cards())] == ["first", "second"]
 
 
-def test_a_file_that_is_no_graph_is_named(tmp_path):
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        (b"", "is no ONNX file: it is empty"),
+        (b"\n\n<!DOCTYPE html><title>Sign in</title>", "is no ONNX file: it is a web page, not the file itself (save "),
+        (b"\xef\xbb\xbf<?xml version='1.0'?>", "is no ONNX file: it is a web page"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n",
+            "is no ONNX file: it is a Git LFS pointer, not the file itself (git lfs pull brings that)",
+        ),
+        (b"PK\x03\x04 and so on", "is no ONNX file: it is a zip archive: take the model out of it"),
+        (b"\x93NUMPY something else altogether", "is no ONNX file, or only a part of one"),
+        (GRAPH[:5000], "is no ONNX file, or only a part of one"),
+        (onnx.ModelProto(ir_version=8).SerializeToString(), "holds no graph"),
+    ],
+)
+def test_a_file_that_is_no_graph_is_named_for_what_it_is(tmp_path, data, fault):
     path = tmp_path / "odd.onnx"
+    path.write_bytes(data)
+    with pytest.raises(ModelError) as refused:
+        check_file(path)
+    assert str(refused.value).startswith(f"{path} {fault}")
+    assert str(refused.value).endswith(". Name the ONNX file of the model.")
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(ModelError, match=r"odd\.onnx cannot be read: No such file or directory"):
-        take_in(path, tmp_path)
-    path.write_bytes(b"PK\x03\x04 something else altogether")
-    with pytest.raises(ModelError, match=r"odd\.onnx is no ONNX file"):
-        take_in(path, tmp_path)
-    path.write_bytes(b"")
-    with pytest.raises(ModelError, match=r"odd\.onnx holds no graph"):
-        take_in(path, tmp_path)
+        check_file(tmp_path / "odd.onnx")
+    with pytest.raises(ModelError, match="cannot be read: Is a directory"):
+        check_file(tmp_path)
+
+
+def test_a_link_to_a_graph_is_a_graph_and_its_copy_no_link(mine, tmp_path):
+    link = tmp_path / "link.onnx"
+    link.symlink_to(mine)
+    check_file(link)
+    take_in(link, tmp_path / "models")
+    copy = tmp_path / "models" / "imported" / "mine.onnx"
+    assert not copy.is_symlink()
+    assert copy.read_bytes() == GRAPH
 
 
 def test_a_graph_whose_weights_lie_elsewhere_is_refused(mine, tmp_path):
     path = tmp_path / "outside.onnx"
     onnx.save(onnx.load(str(mine)), str(path), save_as_external_data=True, size_threshold=0)
     with pytest.raises(ModelError, match=r"outside\.onnx keeps its weights in other files"):
-        take_in(path, tmp_path)
-
-
-def test_a_graph_of_another_family_is_refused(tmp_path):
-    pattern = graph(tmp_path / "pattern.onnx", {"target": 4, "source": 2}, {"output": 4})
-    fitting = graph(tmp_path / "fitting.onnx", {"target": 4, "source": 2}, {"another": 4})
-    assert take_in(fitting, tmp_path, pattern=pattern).name == "mine"
-    other = graph(tmp_path / "other.onnx", {"input": 4}, {"output": 4})
-    with pytest.raises(ModelError) as refused:
-        take_in(other, tmp_path, "other", pattern=pattern)
-    assert str(refused.value) == (
-        f"{other} has the inputs input (of 4 dimensions) where pattern.onnx has target (of 4 dimensions), "
-        "source (of 2 dimensions). Name with --like a model of the same family."
-    )
-    shallow = graph(tmp_path / "shallow.onnx", {"target": 4, "source": 2}, {"output": 3})
-    with pytest.raises(ModelError, match=r"has the outputs output \(of 3 dimensions\) where"):
-        take_in(shallow, tmp_path, "shallow", pattern=pattern)
+        check_file(path)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"mine": {}}', '{"../mine": {"like": "toy", "from": "x"}}', '{"a": 5}'])

@@ -6,6 +6,7 @@ import json
 import zlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from facefusion.app.engine import Engine
@@ -15,6 +16,7 @@ from facefusion.catalogue.imported import imported_cards
 from facefusion.cli.main import main
 from facefusion.core import home
 from tests.catalogue.toys import GRAPH
+from tests.toys.swappers import colour_swapper
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +45,12 @@ def bring(folder: Path, name: str, checksum: str | None = None) -> None:
     path = folder / name
     path.write_bytes(b"weights")
     path.with_suffix(".hash").write_text(checksum or f"{zlib.crc32(b'weights'):08x}")
+
+
+def swapper(path: Path, size: int = 128) -> None:
+    """A graph as the family of inswapper runs them, for faces of 128 pixels."""
+    matrix = np.eye(512, dtype=np.float32)
+    path.write_bytes(colour_swapper((512,), size, matrix=matrix).SerializeToString())
 
 
 def rows(text):
@@ -117,20 +125,74 @@ def test_machines_get_all_that_is_known(call, tmp_path):
 
 
 def test_a_model_of_ones_own_is_taken_in_and_can_be_named(call, tmp_path, own_folder):
-    (tmp_path / "swap.onnx").write_bytes(GRAPH)
+    swapper(tmp_path / "swap.onnx")
     code, out, err = call("import", "swap.onnx", "--like", "inswapper_128", "--name", "mine")
     assert (code, out) == (0, "mine\n")
     assert err == "mine is a face swapper now, to be used with --face-swapper-model mine.\n"
     assert [card.name for card in imported_cards(own_folder, Catalogue.load().cards())] == ["mine"]
     catalogue_module._load.cache_clear()  # as in the next process
-    assert rows(call()[1])["mine", "face_swapper"] == "verified 200 kB unknown"
+    assert rows(call()[1])["mine", "face_swapper"] == "verified 1.0 MB unknown"
     assert "mine" in Catalogue.load().choices("face_swapper")
     assert call("import", "swap.onnx", "--like", "inswapper_128", "--name", "mine")[0] == 2
 
 
 def test_the_file_gives_the_name_where_none_is_given(call, tmp_path):
-    (tmp_path / "swap.onnx").write_bytes(GRAPH)
-    assert call("import", "swap.onnx", "--like", "ghost_1_256")[:2] == (0, "swap\n")
+    swapper(tmp_path / "swap.onnx")
+    assert call("import", "swap.onnx", "--like", "inswapper_128_fp16")[:2] == (0, "swap\n")
+
+
+def test_a_graph_that_one_family_alone_can_run_needs_no_likeness(call, tmp_path, own_folder):
+    swapper(tmp_path / "swap.onnx")
+    assert call("import", "swap.onnx") == (
+        0,
+        "swap\n",
+        "swap is a face swapper now, like inswapper_128 by what it takes and gives (--like can say otherwise), "
+        "to be used with --face-swapper-model swap.\n",
+    )
+    (found,) = imported_cards(own_folder, Catalogue.load().cards())
+    assert (found.name, found.family) == ("swap", "inswapper")
+
+
+def test_where_several_families_could_run_it_they_are_named(call, tmp_path, own_folder):
+    swapper(tmp_path / "swap.onnx", size=256)
+    code, out, err = call("import", "swap.onnx")
+    assert (code, out) == (2, "")
+    assert err == (
+        "error: swap.onnx may be like any of these: ghost_1_256 (face swapper), "
+        "hififace_unofficial_256 (face swapper), hyperswap_1a_256 (face swapper), "
+        "simswap_256 (face swapper). Name the one that it is like with --like.\n"
+    )
+    assert not own_folder.exists()
+
+
+def test_what_no_family_can_run_is_refused(call, tmp_path, own_folder):
+    (tmp_path / "odd.onnx").write_bytes(GRAPH)
+    code, out, err = call("import", "odd.onnx")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: odd.onnx fits no family of models: it takes input and gives output.")
+    assert not own_folder.exists()
+
+
+def test_the_family_looks_at_a_graph_though_the_model_that_it_is_like_is_not_here(call, tmp_path, own_folder):
+    swapper(tmp_path / "swap.onnx", size=256)
+    code, out, err = call("import", "swap.onnx", "--like", "inswapper_128")
+    assert (code, out) == (2, "")
+    assert err == (
+        "error: swap.onnx cannot be like inswapper_128: the graph does not fit its family: expected the input target "
+        "as 1 x 3 x 128 x 128, found 1 x 3 x 256 x 256 of type float32. Name with --like a model of its family, or "
+        "leave that out to have it looked for.\n"
+    )
+    assert not own_folder.exists()
+
+
+def test_one_may_be_like_another_imported_one(call, tmp_path, own_folder):
+    swapper(tmp_path / "swap.onnx")
+    assert call("import", "swap.onnx", "--like", "inswapper_128", "--name", "first")[0] == 0
+    catalogue_module._load.cache_clear()  # as in the next process
+    assert call("import", "swap.onnx", "--like", "first", "--name", "second")[:2] == (0, "second\n")
+    catalogue_module._load.cache_clear()
+    assert {"first", "second"} <= set(Catalogue.load().choices("face_swapper"))
+    assert json.loads((own_folder / "imported.json").read_text())["second"]["like"] == "inswapper_128"
 
 
 @pytest.mark.parametrize(
@@ -138,7 +200,18 @@ def test_the_file_gives_the_name_where_none_is_given(call, tmp_path):
     [
         (("export",), "models: export is nothing that can be done with models. Name nothing to list them, or: import "),
         (("import",), "models: import is nothing that can be done with models."),
-        (("import", "a.onnx"), "models: nothing says what a.onnx is. Name the model that it is like with --like."),
+        (("import", "a.onnx"), "a.onnx cannot be read: No such file or directory. Name the ONNX file of the model."),
+        (("import", "a.onnx", "--like", "mesh"), "mesh has no graph, so none can be like it."),
+        (("import", "a.onnx", "--name", "mesh"), "there is a model mesh already. Give it another name with --name."),
+        (
+            ("import", "a.dfm", "--like", "jen/somebody_224"),
+            "jen/somebody_224 is of a collection, whose files are used as they lie. Put the file into a folder of "
+            "models as custom/NAME.dfm, and choose custom/NAME.",
+        ),
+        (
+            ("import", "a.onnx", "--like", "crossface_ghost"),
+            "crossface_ghost is of the kind identity converter, which no option chooses: another one would never be ",
+        ),
         (("import", "a.onnx", "--like", "inswaper_128"), "Did you mean inswapper_128"),
         (("import", "a.onnx", "--like", "gfpgan_1.4"), "a.onnx cannot be read: No such file or directory."),
     ],

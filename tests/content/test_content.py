@@ -10,6 +10,7 @@ import pytest
 from facefusion.content.analyse import ContentAnalyser
 from facefusion.content.open_nsfw import OpenNsfw
 from facefusion.core.errors import ContentRefusedError
+from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Frame
 from tests.faces.fakes import ArrayPicture, blank
 from tests.faces.stage import card
@@ -119,6 +120,11 @@ def test_refusal_of_a_video_says_how_much():
 
 def test_open_nsfw_sees_the_middle_in_blue_green_red():
     class Graph:
+        signature = GraphSignature(
+            {"input": GraphValue((None, 224, 224, 3), np.dtype(np.float32))},
+            {"output": GraphValue((None, 2), np.dtype(np.float32))},
+        )
+
         def run(self, inputs):
             self.tensor = inputs["input"]
             return {"output": np.array([[0.25, 0.75]], np.float32)}

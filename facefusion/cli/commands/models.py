@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from facefusion.app.inventory import Stock, take_stock
-from facefusion.app.models import open_store
-from facefusion.catalogue.intake import import_model
 from facefusion.catalogue.settings import JSON, ModelsSettings
 from facefusion.cli.command import Context
 from facefusion.core.errors import UsageError
-from facefusion.core.home import own_models
 from facefusion.core.storage import in_units
 from facefusion.core.wording import printable
 
@@ -31,7 +28,7 @@ def execute(context: Context) -> int:
         case _:
             raise UsageError(
                 f"models: {printable(' '.join(context.words))} is nothing that can be done with models",
-                "Name nothing to list them, or: import FILE --like MODEL.",
+                "Name nothing to list them, or: import FILE [--like MODEL].",
             )
 
 
@@ -44,17 +41,16 @@ def _list(context: Context) -> int:
 
 
 def _import(context: Context, source: Path) -> int:
-    settings = context.state.snapshot.get(ModelsSettings)
-    if settings.like is None:
-        raise UsageError(
-            f"models: nothing says what {printable(str(source))} is", "Name the model that it is like with --like."
-        )
-    store = open_store(context.state.snapshot, context.events, context.stop)
-    like = store.catalogue.card(settings.like)
-    taken = {name for kind in store.catalogue.kinds for name in store.catalogue.choices(kind)}
-    card = import_model(source, settings.name or source.stem, like, own_models(), taken, store.find(like))
+    # Families come in with OpenCV and ONNX Runtime, which a list does without.
+    from facefusion.app.importing import take_in, wording  # noqa: PLC0415
+
+    snapshot = context.state.snapshot
+    settings = snapshot.get(ModelsSettings)
+    taken = take_in(snapshot, source, settings.name, settings.like)
+    card = taken.card
+    found = "" if settings.like else f", like {taken.like.name} by what it takes and gives (--like can say otherwise)"
     option = f"--{card.kind.replace('_', '-')}-model {card.name}"
-    context.terminal.line(f"{card.name} is a {card.kind.replace('_', ' ')} now, to be used with {option}.")
+    context.terminal.line(f"{card.name} is a {wording(card.kind)} now{found}, to be used with {option}.")
     context.write(f"{card.name}\n")
     return 0
 

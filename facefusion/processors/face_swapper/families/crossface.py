@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.graph import FittedGraph, SignedGraph
+from facefusion.core.graph import FittedGraph, TypedGraph
 from facefusion.core.values import Embedding
 from facefusion.faces.recognise.arcface import LENGTH
 
@@ -15,7 +15,7 @@ class CrossFace:
         ModelError: the graph does not fit.
     """
 
-    def __init__(self, card: ModelCard, graph: SignedGraph) -> None:
+    def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
         self._graph = FittedGraph(card.name, graph, {"input": (1, LENGTH)}, [None])
 
     def convert(self, raw: Embedding) -> Embedding:

@@ -14,6 +14,7 @@ def ghost(workshop: Workshop) -> NetworkSwapper:
     Raises:
         ModelError: a graph does not fit.
     """
+    swapping = network(workshop, (LENGTH,))
     own = converter(workshop)
     source = identity_source(workshop, lambda identity: own.convert(identity.raw))
-    return NetworkSwapper(network(workshop, (LENGTH,)), source, workshop.masker)
+    return NetworkSwapper(swapping, source, workshop.masker)

@@ -15,6 +15,7 @@ def hififace(workshop: Workshop) -> NetworkSwapper:
     Raises:
         ModelError: a graph does not fit.
     """
+    swapping = network(workshop, (LENGTH,))
     own = converter(workshop)
     source = identity_source(workshop, lambda identity: unit(own.convert(identity.raw)))
-    return NetworkSwapper(network(workshop, (LENGTH,)), source, workshop.masker)
+    return NetworkSwapper(swapping, source, workshop.masker)

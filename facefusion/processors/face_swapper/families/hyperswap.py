@@ -14,5 +14,6 @@ def hyperswap(workshop: Workshop) -> NetworkSwapper:
     Raises:
         ModelError: a graph does not fit.
     """
+    swapping = network(workshop, (LENGTH,))
     source = identity_source(workshop, lambda identity: identity.unit)
-    return NetworkSwapper(network(workshop, (LENGTH,)), source, workshop.masker)
+    return NetworkSwapper(swapping, source, workshop.masker)

@@ -18,6 +18,7 @@ def simswap(workshop: Workshop) -> NetworkSwapper:
     Raises:
         ModelError: a graph does not fit.
     """
+    swapping = network(workshop, (LENGTH,), gives=PLAIN)
     own = converter(workshop)
     source = identity_source(workshop, lambda identity: unit(own.convert(identity.raw)))
-    return NetworkSwapper(network(workshop, (LENGTH,), gives=PLAIN), source, workshop.masker)
+    return NetworkSwapper(swapping, source, workshop.masker)
