@@ -18,6 +18,7 @@ from facefusion.core.values import Size, Tensor
 from facefusion.faces.bench import Bench
 from facefusion.faces.classify.families import FACE_CLASSIFIERS
 from facefusion.faces.detect.families import build_detector
+from facefusion.faces.hands.families import HAND_DETECTORS, HAND_LANDMARKERS
 from facefusion.faces.landmark.families import FACE_LANDMARKERS, OUTLINE_ESTIMATORS, OUTLINE_READERS
 from facefusion.faces.mask.families import build_occluder, build_parser
 from facefusion.faces.recognise.families import FACE_RECOGNISERS
@@ -56,6 +57,8 @@ FITS: Mapping[str, Fit] = {
     "face_occluder": build_occluder,
     "face_parser": build_parser,
     "face_recognizer": lambda card, bench: FACE_RECOGNISERS[card.family](card, bench.runner(card)),
+    "hand_detector": lambda card, bench: HAND_DETECTORS[card.family](card, bench.runner(card)),
+    "hand_landmarker": lambda card, bench: HAND_LANDMARKERS[card.family](card, bench.runner(card)),
     "identity_converter": lambda card, bench: CrossFace(card, bench.runner(card)),
 }
 """By kind of model, but for those that processors are named after."""

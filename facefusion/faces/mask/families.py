@@ -1,4 +1,4 @@
-"""The families of networks behind masks, one line each."""
+"""The families of what is behind masks, one line each."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.faces.bench import Bench
+from facefusion.faces.hands.families import build_finder
 from facefusion.faces.mask.base import FaceOccluder, FaceParser
 from facefusion.faces.mask.bisenet import BiSeNet
 from facefusion.faces.mask.many import ManyOccluders
+from facefusion.faces.mask.mesh import MeshOccluder
 from facefusion.faces.mask.xseg import XSeg
 
 
@@ -30,8 +32,14 @@ def build_parser(card: ModelCard, bench: Bench) -> FaceParser:
     return FACE_PARSERS[card.family](card, bench)
 
 
+def _mesh(card: ModelCard, bench: Bench) -> MeshOccluder:
+    detector, landmarker = bench.beside(card)
+    return MeshOccluder(build_finder(detector, landmarker, bench))
+
+
 FACE_OCCLUDERS: Mapping[str, Callable[[ModelCard, Bench], FaceOccluder]] = {
     "many": lambda card, bench: ManyOccluders([build_occluder(one, bench) for one in bench.beside(card)]),
+    "mesh": _mesh,
     "xseg": lambda card, bench: XSeg(card, bench.runner(card)),
 }
 

@@ -1,0 +1,1 @@
+"""Hands in front of a face."""

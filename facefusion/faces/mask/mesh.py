@@ -1,0 +1,56 @@
+"""What covers a face, without a network for it: found on the skin of its mesh, and by the hands near it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from facefusion.core.errors import FaceFusionError
+from facefusion.core.values import Landmarks478, Mask
+from facefusion.faces.hands.find import HandFinder
+from facefusion.faces.hands.shape import draw_hand
+from facefusion.faces.mask.base import FaceCrop
+from facefusion.faces.surface.drawn import draw_surface
+from facefusion.faces.surface.survey import survey
+from facefusion.vision.geometry import transform_mesh
+
+
+class MeshOccluder:
+    """Implements :class:`~facefusion.faces.mask.base.FaceOccluder`.
+
+    The face is what the mesh covers, less hair, hats and frames over the skin, less what is held in front of the lower
+    face, and less hands.
+
+    Args:
+        hands: finds those.
+    """
+
+    def __init__(self, hands: HandFinder) -> None:
+        self._hands = hands
+
+    def uncovered(self, crops: Sequence[FaceCrop]) -> list[Mask]:
+        """See there.
+
+        Raises:
+            FaceFusionError: a face has no mesh.
+        """
+        return [self._uncovered(crop) for crop in crops]
+
+    def _uncovered(self, crop: FaceCrop) -> Mask:
+        mesh = _mesh(crop)
+        bare = survey(crop.picture, mesh).bare
+        placed = transform_mesh(crop.frame_to_crop, mesh.astype(np.float32))
+        face: Mask = draw_surface(bare, placed, crop.size, between_lips=1, outside=0)
+        for joints in self._hands.near(crop.picture, mesh):
+            face[draw_hand(transform_mesh(crop.frame_to_crop, joints), crop.size) > 0] = 0
+        return face
+
+
+def _mesh(crop: FaceCrop) -> Landmarks478:
+    if crop.face.mesh is None:
+        raise FaceFusionError(
+            "the occluder 'mesh' needs the face mesh of each face and got a face without",
+            "Choose another --face-occluder-model, or leave 'occlusion' out of --face-mask-types.",
+        )
+    return crop.face.mesh
