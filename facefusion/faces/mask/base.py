@@ -73,6 +73,8 @@ class MaskUse:
     """Whether the user's padding narrows its box."""
     areas: tuple[str, ...] | None = None
     """The only areas that it ever changes; those that the user chose where none."""
+    blur: float | None = None
+    """How soft its box is; what the user chose where none."""
 
     def types(self, wanted: tuple[str, ...]) -> frozenset[str]:
         """The types that count where the user chose ``wanted``."""
@@ -85,5 +87,7 @@ SWAP_MASKS = MaskUse(chosen=frozenset((BOX, OCCLUSION, AREA, REGION)), padded=Tr
 """Of a processor that puts another face in the place of one: what the user chose."""
 OWN_FACE_MASKS = MaskUse(always=frozenset((BOX,)), chosen=frozenset((OCCLUSION, AREA, REGION)), padded=True)
 """Of a processor that puts in a face with an outline of its own, so that the box is no more than a soft border."""
+OUTLINE_MASKS = replace(SWAP_MASKS, blur=0.0)
+"""Of a processor that shows those of a swapper: without its soft edge, where the box begins to count."""
 SEAM_MASKS = MaskUse(always=frozenset((BOX,)), chosen=frozenset((OCCLUSION,)))
 """Of a processor that keeps the face: a soft seam, and nothing of what covers the face."""

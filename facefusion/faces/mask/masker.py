@@ -58,7 +58,7 @@ class FaceMasker:
         self._types = use.types(settings.face_mask_types)
         self._areas = settings.face_mask_areas if use.areas is None else use.areas
         self._regions = frozenset(settings.face_mask_regions)
-        self._blur = settings.face_mask_blur
+        self._blur = settings.face_mask_blur if use.blur is None else use.blur
         self._padding = Padding(*settings.padding) if use.padded else Padding()
         self._occluder = occluder
         self._parser = parser

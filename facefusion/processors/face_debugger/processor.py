@@ -1,46 +1,55 @@
-"""The face debugger: draws what the face analysis sees onto the frame."""
+"""The face debugger: draws what the face analysis sees, and what masks let through, onto the frame."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
 
 import cv2
 import numpy as np
-import numpy.typing as npt
 
-from facefusion.core.values import Face, Frame, Mask, Picture, Size
-from facefusion.faces.landmark.points import FACE_OVAL, five_of_sixty_eight, outline_points
+from facefusion.core.values import Affine, Box, Face, Frame, Landmarks5, Mask, Picture, Size
+from facefusion.faces.landmark.points import aligned_points, five_of_sixty_eight, outline_points
+from facefusion.faces.mask.base import OUTLINE_MASKS, FaceCrop
+from facefusion.faces.mask.masker import FaceMasker
 from facefusion.observability.events import Notice
 from facefusion.processors.base import ProcessorKind, Scene, Workshop
 from facefusion.processors.face_debugger.settings import FaceDebuggerSettings
+from facefusion.processors.face_debugger.sheet import Colour, Mark, Points, draw
+from facefusion.vision.geometry import fit_template, invert, transform_points
 
-Colour: TypeAlias = tuple[int, int, int]
-"""BGR."""
-
-Points: TypeAlias = npt.NDArray[np.float32]
-"""n x 2."""
-
-BOX_COLOUR: Colour = (255, 255, 255)
 DETECTED_COLOUR: Colour = (0, 0, 255)
-"""Of points that the detector gave."""
-OUTLINE_COLOUR: Colour = (0, 255, 0)
-"""Of the 68 points, and of the five made of them."""
-MASK_COLOUR: Colour = (255, 255, 0)
-SUBPIXEL_BITS = 4
-MARGIN = 4
-"""Pixels drawn around the outermost mark."""
+"""Of what the detector gave."""
+UPPER_SIDE_COLOUR: Colour = (100, 100, 255)
+"""Of the box's side towards the forehead."""
+READ_COLOUR: Colour = (0, 255, 0)
+"""Of what rests on the 68 points: those, the five made of them, and masks laid by these."""
+UNREAD_COLOUR: Colour = (255, 255, 0)
+"""Of masks laid by the detector's five points, since there are no better ones."""
+LINES_PER_BOX = 100
+"""A line is this small a part of the width of a face's box."""
 
+MASK_TEMPLATE = "arcface_128"
+MASK_SIZE = Size(512, 512)
+SHOWN = 100 / 255
+"""From here on a mask counts as what is changed. All of these are FaceFusion's."""
+
+FACE_MASK = "face-mask"
 ESTIMATED_68 = "face-landmark-68/5"
 
 
 class FaceDebugger:
-    """Draws the chosen items on every face."""
+    """Draws the chosen items on every face.
+
+    Args:
+        items: values of ``--face-debugger-items``.
+        masker: what masks of the item ``face-mask`` let through.
+    """
 
     name = "face_debugger"
 
-    def __init__(self, items: Sequence[str]) -> None:
+    def __init__(self, items: Sequence[str], masker: FaceMasker) -> None:
         self._items = frozenset(items)
+        self._masker = masker
 
     def output_size(self, size: Size) -> Size:
         """Same as the input."""
@@ -50,73 +59,67 @@ class FaceDebugger:
         """Nothing to learn from earlier frames."""
 
     def process(self, scenes: Sequence[Scene]) -> list[Picture]:
-        """Draw on each face in place."""
-        for scene in scenes:
-            for face in scene.faces:
-                self._draw(scene.picture, face)
-        return [scene.picture for scene in scenes]
+        """Draw on each face in place, once all of its frame have been looked at.
 
-    def _draw(self, picture: Picture, face: Face) -> None:
-        sheet = _Sheet(picture, face)
-        if "bounding-box" in self._items:
-            left, top, right, bottom = face.box.tolist()
-            corners = np.array(((left, top), (right, top), (right, bottom), (left, bottom)), np.float32)
-            sheet.outline(corners, BOX_COLOUR)
-        if face.mesh is not None and "face-mask" in self._items:
-            sheet.outline(face.mesh[FACE_OVAL, :2], MASK_COLOUR)
-        if "face-landmark-5" in self._items:
-            sheet.dots(face.landmarks5, DETECTED_COLOUR)
-        points = outline_points(face)
-        if points is not None and "face-landmark-5/68" in self._items:
-            sheet.dots(five_of_sixty_eight(points), OUTLINE_COLOUR)
-        if points is not None and "face-landmark-68" in self._items:
-            sheet.dots(points, OUTLINE_COLOUR)
-        sheet.paste()
+        Raises:
+            FaceFusionError: a mask cannot be laid over a face.
+        """
+        for scene in scenes:
+            masks = self._outlines(scene) if FACE_MASK in self._items else [[] for _ in scene.faces]
+            for face, outlines in zip(scene.faces, masks, strict=True):
+                width = float(face.box[2] - face.box[0])
+                draw(scene.picture, self._marks(face, outlines), max(1, round(width / LINES_PER_BOX)))
+        return [scene.picture for scene in scenes]
 
     def afresh(self) -> FaceDebugger:
         """Itself: nothing is kept from frame to frame."""
         return self
 
+    def _outlines(self, scene: Scene) -> list[list[Points]]:
+        """Around what all masks of each face let through, in the frame."""
+        crops = [_crop(scene.picture, face) for face in scene.faces]
+        before, after = self._masker.before_each(crops), self._masker.after_each(crops)
+        return [
+            list(_outlines(np.minimum(*masks), crop.frame_to_crop))
+            for crop, *masks in zip(crops, before, after, strict=True)
+        ]
 
-class _Sheet:
-    """A transparent sheet over the part of the picture that one face takes."""
+    def _marks(self, face: Face, outlines: Sequence[Points]) -> list[Mark]:
+        points = outline_points(face)
+        marks: list[Mark] = []
+        if "bounding-box" in self._items:
+            marks += _box(face.box, face.landmarks5)
+        marks += [Mark(line, UNREAD_COLOUR if points is None else READ_COLOUR, closed=True) for line in outlines]
+        if "face-landmark-5" in self._items:
+            marks.append(Mark(face.landmarks5, DETECTED_COLOUR))
+        if points is not None and "face-landmark-5/68" in self._items:
+            marks.append(Mark(five_of_sixty_eight(points), READ_COLOUR))
+        if points is not None and "face-landmark-68" in self._items:
+            marks.append(Mark(points, READ_COLOUR))
+        return marks
 
-    def __init__(self, picture: Picture, face: Face) -> None:
-        points = np.concatenate((face.box.reshape(2, 2), face.landmarks5))
-        if face.mesh is not None:
-            points = np.concatenate((points, face.mesh[:, :2]))
-        if face.landmarks68 is not None:
-            points = np.concatenate((points, face.landmarks68))
-        self._thickness = max(1, round(float(np.ptp(points[:, 0])) / 100))
-        margin = MARGIN + 2 * self._thickness
-        low = np.floor(points.min(axis=0)).astype(int) - margin
-        high = np.ceil(points.max(axis=0)).astype(int) + margin + 1
-        low, high = np.maximum(low, 0), np.minimum(high, picture.size)
-        self._picture = picture
-        self._shift = low.astype(np.float32)
-        width, height = (int(length) for length in np.maximum(high - low, 1))
-        self._pixels = np.zeros((height, width, 3), np.uint8)
-        self._ink = np.zeros((height, width), np.uint8)
 
-    def outline(self, points: Points, colour: Colour) -> None:
-        corners = [self._fixed(points)]
-        for image, value in ((self._pixels, colour), (self._ink, (255,))):
-            cv2.polylines(image, corners, True, value, self._thickness, cv2.LINE_8, SUBPIXEL_BITS)
+def _crop(picture: Picture, face: Face) -> FaceCrop:
+    frame_to_crop = fit_template(aligned_points(face), MASK_TEMPLATE, MASK_SIZE.width)
+    return FaceCrop(picture.warp(frame_to_crop, MASK_SIZE), face, frame_to_crop, picture)
 
-    def dots(self, points: Points, colour: Colour) -> None:
-        radius = self._thickness << SUBPIXEL_BITS
-        for x, y in self._fixed(points).tolist():
-            for image, value in ((self._pixels, colour), (self._ink, (255,))):
-                cv2.circle(image, (x, y), radius, value, cv2.FILLED, cv2.LINE_8, SUBPIXEL_BITS)
 
-    def paste(self) -> None:
-        mask: Mask = (self._ink > 0).astype(np.float32)
-        x, y = (float(value) for value in self._shift)
-        self._picture.paste(self._pixels, mask, np.array(((1.0, 0.0, -x), (0.0, 1.0, -y))))
+def _outlines(mask: Mask, frame_to_crop: Affine) -> Iterator[Points]:
+    lines, _ = cv2.findContours((mask >= SHOWN).astype(np.uint8), cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
+    to_frame = invert(frame_to_crop)
+    for line in lines:
+        yield transform_points(to_frame, line[:, 0].astype(np.float32))
 
-    def _fixed(self, points: Points) -> npt.NDArray[np.int32]:
-        fixed: npt.NDArray[np.int32] = np.rint((points - self._shift) * (1 << SUBPIXEL_BITS)).astype(np.int32)
-        return fixed
+
+def _box(box: Box, five: Landmarks5) -> Iterator[Mark]:
+    """The box, and over it the side that the eyes are nearer to than the mouth is."""
+    left, top, right, bottom = box.tolist()
+    corners = np.array(((left, top), (right, top), (right, bottom), (left, bottom)), np.float32)
+    yield Mark(corners, DETECTED_COLOUR, closed=True)
+    up = five[:2].mean(axis=0) - five[3:].mean(axis=0)
+    outwards = np.array(((0, -1), (1, 0), (0, 1), (-1, 0)), np.float32)
+    side = int((outwards @ up).argmax())
+    yield Mark(corners[[side, (side + 1) % 4]], UPPER_SIDE_COLOUR, closed=False, bolder=1)
 
 
 def _models(settings: FaceDebuggerSettings) -> Mapping[str, str]:
@@ -128,7 +131,7 @@ def _build(workshop: Workshop) -> FaceDebugger:
     if ESTIMATED_68 in items:
         reason = "the embedded landmarker measures all 68 points and estimates none from the five"
         workshop.events.emit(Notice(f"face_debugger: {ESTIMATED_68} is not drawn: {reason}.", warning=True))
-    return FaceDebugger(items)
+    return FaceDebugger(items, workshop.masker)
 
 
-KIND = ProcessorKind(build=_build, models=_models)
+KIND = ProcessorKind(build=_build, models=_models, masks=OUTLINE_MASKS)
