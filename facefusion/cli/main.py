@@ -20,7 +20,7 @@ from facefusion.cli.signals import work_listening
 from facefusion.cli.streams import Output, claim_standard_descriptors
 from facefusion.config.option import EXECUTION_COMMANDS, RUN_COMMANDS
 from facefusion.config.schema import Schema
-from facefusion.config.sources import merge
+from facefusion.config.sources import Merged, merge
 from facefusion.config.state import Snapshot, StateManager
 from facefusion.core.errors import SetupError, Stopped
 from facefusion.core.stop import StopToken
@@ -70,14 +70,16 @@ def _answer(
     """Do what the words ask for, or show the help that they ask for."""
     try:
         command, rest = split_command(words, __version__)
-        application = application or load_application()
-        schema = program_schema(application)
+        program = application or load_application()
+        schema = program_schema(program)
         invocation = parse_command(command, rest, schema)
+        _check_working_folder()
+        # Before signals are listened to: an ini file may be a pipe that nobody writes to, and Ctrl-C ends that wait.
+        merged = merge(schema, invocation.arguments, os.environ, None if command.minds_all else command.name)
     except HelpRequested as request:
         text = request.text
     else:
-        program = application
-        return work_listening(lambda: _execute(invocation, schema, program, terminal, output, stop), stop, terminal)
+        return work_listening(lambda: _execute(invocation, merged, program, terminal, output, stop), stop, terminal)
     # Not while the request is handled: what fails here has nothing to do with it.
     output.write(text)
     return 0
@@ -85,22 +87,20 @@ def _answer(
 
 def _execute(
     invocation: Invocation,
-    schema: Schema,
+    merged: Merged,
     application: Application,
     terminal: Terminal,
     output: Output,
     stop: StopToken,
 ) -> int:
     command = invocation.command
-    _check_working_folder()
-    merged = merge(schema, invocation.arguments, os.environ, None if command.minds_all else command.name)
     set_up(merged.snapshot, terminal)
     for warning in merged.warnings:
         terminal.line(warning, "warn")
     events = TerminalSink(terminal)
     context = Context(
         application=application,
-        state=StateManager(_tuned(merged.snapshot, invocation.command.name, events)),
+        state=StateManager(_tuned(merged.snapshot, command.name, events)),
         words=invocation.words,
         terminal=terminal,
         write=output.write,

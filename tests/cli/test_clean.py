@@ -56,6 +56,14 @@ def test_the_command_says_what_it_did(capsys, tmp_path):
     assert application.snapshots[0].get(CleanSettings) == CleanSettings(max_age_hours=0.5, resumable=False)
 
 
+def test_what_is_too_young_to_go_is_not_said_to_need_what_was_given(capsys, tmp_path):
+    (tmp_path / "left").mkdir()
+    application = FakeApplication()
+    application.cleaned = Cleaned((), (tmp_path / "left",))
+    assert main(("clean", "--resumable"), application) == 0
+    assert capsys.readouterr().err.endswith("the run that it belongs to can go on. See --max-age-hours.\n")
+
+
 def test_nothing_to_do_is_said(capsys):
     assert main(("clean", "--resumable"), FakeApplication()) == 0
     assert capsys.readouterr() == ("", "Nothing to remove.\n")

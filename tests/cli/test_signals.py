@@ -196,3 +196,16 @@ def test_another_thread_than_the_main_one_works_as_it_is_and_sets_no_handlers():
     thread.start()
     thread.join()
     assert within == [(thread, before)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_wait_for_an_ini_file_that_is_a_pipe(tmp_path, number):
+    pipe = tmp_path / "settings"
+    os.mkfifo(pipe)
+    words = [sys.executable, ROOT / "facefusion.py", "config", "--config-path", pipe]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        writer = os.open(pipe, os.O_WRONLY)  # there once the program reads
+        process.send_signal(number)
+        assert process.communicate(timeout=60) == ("", "")
+        os.close(writer)
+    assert process.returncode == Stopped.exit_code

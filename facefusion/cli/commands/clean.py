@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from facefusion.cli.command import Context
+from facefusion.config.settings import CleanSettings
 from facefusion.core.storage import in_units, size_of
 
 
@@ -13,7 +14,9 @@ def execute(context: Context) -> int:
     context.write("".join(f"{one.path}\n" for one in removed))
     total = in_units(sum(one.bytes for one in removed))
     context.terminal.line(f"Removed: {len(removed)}, {total} in all." if removed else "Nothing to remove.")
+    # Where those may go too, what is left is too young.
+    see = "--max-age-hours" if context.state.snapshot.get(CleanSettings).resumable else "--resumable"
     for path in cleaned.resumable:
         size = in_units(size_of(path))
-        context.terminal.line(f"{path} ({size}) is left: the run that it belongs to can go on. See --resumable.")
+        context.terminal.line(f"{path} ({size}) is left: the run that it belongs to can go on. See {see}.")
     return 0
