@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from facefusion.core.values import Landmarks478, Picture, Size
@@ -65,6 +67,5 @@ def _in_frame(hand: SquareRegion, window: SquareRegion, side: int) -> SquareRegi
 
 
 def _reaches(hand: SquareRegion, face: SquareRegion) -> bool:
-    """Whether the two may meet, by the circles around the hand's square and in the face's."""
-    reach = hand.side / np.sqrt(2) + face.side / CROP_MARGIN / np.sqrt(2)
-    return bool(np.hypot(hand.x - face.x, hand.y - face.y) < reach)
+    """Whether the two may meet, by the circles in the hand's square and around the length of the face."""
+    return math.hypot(hand.x - face.x, hand.y - face.y) < (hand.side + face.side / CROP_MARGIN) / 2
