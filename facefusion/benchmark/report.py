@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from facefusion.benchmark.measure import CaseResult
+from facefusion.benchmark.settings import BenchmarkSettings
 from facefusion.core.errors import OutputError
 from facefusion.core.own_file import OwnFile
 
@@ -45,13 +46,16 @@ def table(results: Sequence[CaseResult]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def record(result: CaseResult, machine: Mapping[str, object], mode: str, moment: datetime) -> dict[str, object]:
+def record(
+    result: CaseResult, machine: Mapping[str, object], settings: BenchmarkSettings, moment: datetime
+) -> dict[str, object]:
     """What is kept of one clip's measurement, ready for JSON."""
     last = result.cycles[-1].report
     return {
         "time": moment.isoformat(timespec="seconds"),
         "resolution": result.case.resolution,
-        "mode": mode,
+        "name": settings.benchmark_name,
+        "mode": settings.benchmark_mode,
         "seconds": [round(seconds, 4) for seconds in result.seconds],
         "frames": last.frames,
         "frames_per_second": [round(rate, 3) for rate in result.rates],

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from facefusion.config.option import Scope, option, settings_group
 
+LAST = "last"
+"""Names the newest record of all."""
+
 RESOLUTIONS = ("240p", "360p", "540p", "720p", "1080p", "1440p", "2160p")
 
 
@@ -26,6 +29,23 @@ class BenchmarkSettings:
     benchmark_record_path: Path | None = option(
         None,
         "file to which one line of JSON is added per clip, so that runs can be compared",
+        scope=Scope.RUN,
+        metavar="FILE",
+        own=True,
+    )
+    benchmark_name: str = option(
+        "", "what the records of this measurement are called", scope=Scope.RUN, metavar="NAME", own=True
+    )
+    benchmark_baseline: str = option(
+        LAST,
+        "name of the records in the same file that this measurement is compared with; 'last' takes the newest",
+        scope=Scope.RUN,
+        metavar="NAME",
+        own=True,
+    )
+    benchmark_chart_path: Path | None = option(
+        None,
+        "SVG file to which a chart of the speed and of where the time goes is written",
         scope=Scope.RUN,
         metavar="FILE",
         own=True,

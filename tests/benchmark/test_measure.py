@@ -12,6 +12,7 @@ from facefusion.benchmark.cases import Case, find_cases
 from facefusion.benchmark.machine import describe_machine, processor_name
 from facefusion.benchmark.measure import CaseResult, Cycle, measure
 from facefusion.benchmark.report import append_records, record, table
+from facefusion.benchmark.settings import BenchmarkSettings
 from facefusion.core.errors import OutputError, SetupError, UsageError
 from facefusion.core.floor import Floor
 from facefusion.core.report import RunReport
@@ -96,7 +97,9 @@ def test_figures_of_a_clip():
 
 def test_records_are_lines_of_json_that_add_up(tmp_path):
     result = CaseResult(CASE, (Cycle(1.5, report(), FLOOR),))
-    entry = record(result, {"cores": 2}, "warm", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    entry = record(
+        result, {"cores": 2}, BenchmarkSettings(benchmark_name="before"), datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    )
     path = tmp_path / "record.jsonl"
     append_records(path, (entry,))
     append_records(path, (entry,))
@@ -105,6 +108,7 @@ def test_records_are_lines_of_json_that_add_up(tmp_path):
     assert json.loads(first) == {
         "time": "2026-01-02T03:04:05+00:00",
         "resolution": "240p",
+        "name": "before",
         "mode": "warm",
         "seconds": [1.5],
         "frames": 30,

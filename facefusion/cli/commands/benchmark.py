@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from facefusion.benchmark.cases import Case, find_cases
+from facefusion.benchmark.chart import draw_chart
+from facefusion.benchmark.comparison import Kept, read_baseline, verdicts
 from facefusion.benchmark.machine import describe_machine
 from facefusion.benchmark.measure import CaseResult, measure
 from facefusion.benchmark.report import append_records, record, table
@@ -72,8 +74,7 @@ def execute(context: Context) -> int:
     snapshot = context.state.snapshot
     settings = snapshot.get(BenchmarkSettings)
     cases = find_cases(settings.benchmark_resolutions)
-    if settings.benchmark_record_path is not None:
-        append_records(settings.benchmark_record_path, ())
+    baseline = _baseline(settings)
     runner = _StepRunner(context)
     results: list[CaseResult] = []
     with _scratch_folder(snapshot.get(PathsSettings).temp_path) as folder:
@@ -89,7 +90,18 @@ def execute(context: Context) -> int:
             context.events.emit(StepFinished())
             results.append(result)
             if settings.benchmark_record_path is not None:
-                entry = record(result, describe_machine(), settings.benchmark_mode, datetime.now(UTC))
+                entry = record(result, describe_machine(), settings, datetime.now(UTC))
                 append_records(settings.benchmark_record_path, (entry,))
-    context.write(table(results))
+    lines = "".join(f"{verdict}\n" for verdict in verdicts(results, baseline))
+    context.write(table(results) + lines)
+    if settings.benchmark_chart_path is not None:
+        draw_chart(results, settings.benchmark_chart_path)
     return 0
+
+
+def _baseline(settings: BenchmarkSettings) -> dict[str, Kept]:
+    """What to compare with, read before this measurement is added to it."""
+    if settings.benchmark_record_path is None:
+        return {}
+    append_records(settings.benchmark_record_path, ())
+    return read_baseline(settings.benchmark_record_path, settings.benchmark_baseline)

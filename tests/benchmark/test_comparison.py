@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from facefusion.benchmark.cases import Case
+from facefusion.benchmark.chart import draw_chart
+from facefusion.benchmark.comparison import Kept, read_baseline, verdicts
+from facefusion.benchmark.measure import CaseResult, Cycle
+from facefusion.core.errors import OutputError, SetupError, UsageError
+from facefusion.core.floor import Floor
+from tests.benchmark.test_measure import report
+
+
+def result(resolution="240p", seconds=1.0, floor=1.0):
+    case = Case(resolution, Path("source.jpg"), Path(f"target-{resolution}.mp4"))
+    return CaseResult(case, (Cycle(seconds, report(seconds=seconds), Floor({"yunet": floor}, 0.0, 0.0)),))
+
+
+def kept(path, *records):
+    lines = [
+        {"time": f"2026-01-0{day}", "resolution": "240p", "name": name, "over_floor": ratios}
+        for day, (name, ratios) in enumerate(records, start=1)
+    ]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_the_newest_record_of_a_name_is_the_baseline(tmp_path):
+    path = kept(tmp_path / "r.jsonl", ("a", [1.0]), ("a", [3.0, 2.0, 9.0]), ("b", [4.0]), ("", [5.0]))
+    assert read_baseline(path, "a") == {"240p": Kept("a", "2026-01-02", "240p", 3.0)}
+    assert read_baseline(path, "last") == {"240p": Kept("", "2026-01-04", "240p", 5.0)}
+
+
+def test_without_records_there_is_no_baseline(tmp_path):
+    assert read_baseline(tmp_path / "none.jsonl", "last") == {}
+
+
+def test_a_name_that_no_record_has_is_refused(tmp_path):
+    path = kept(tmp_path / "r.jsonl", ("a", [1.0]), ("", [1.0]))
+    with pytest.raises(UsageError, match=r"holds no record named 'c'\. Those there are: a\."):
+        read_baseline(path, "c")
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"time": "x", "resolution": "240p"}', '{"over_floor": []}'])
+def test_a_line_that_is_no_record_is_named(tmp_path, line):
+    path = kept(tmp_path / "r.jsonl", ("a", [1.0]))
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+    with pytest.raises(SetupError, match=r"r\.jsonl, line 2 is no record of this version's benchmark"):
+        read_baseline(path, "last")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (2.5, "240p is slower than then: 2.50 times its floor, then 2.00 (+25%)"),
+        (1.0, "240p is faster than then: 1.00 times its floor, then 2.00 (-50%)"),
+        (2.1, "240p is as fast as then: 2.10 times its floor, then 2.00 (+5%)"),
+    ],
+)
+def test_ratios_are_compared_not_seconds(seconds, said):
+    baseline = {"240p": Kept("then", "2026-01-01", "240p", 2.0)}
+    assert verdicts([result(seconds=seconds), result("720p")], baseline) == [said]
+    assert verdicts([result(seconds=10 * seconds, floor=10.0)], baseline) == [said]
+
+
+def test_a_chart_has_a_bar_of_stages_for_each_clip(tmp_path):
+    draw_chart([result("240p"), result("720p", 2.0)], tmp_path / "chart.svg")
+    texts = [element.text for element in ElementTree.parse(tmp_path / "chart.svg").iter() if element.text]
+    assert {"240p: 30.0 frames/s", "720p: 15.0 frames/s", "decode"} <= set(texts)
+    assert "decode: 33.33 ms" in texts  # for each of the 30 frames
+
+
+def test_a_chart_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(OutputError, match=r"cannot write the benchmark's chart .*chart\.svg: No such file"):
+        draw_chart([result()], tmp_path / "no" / "chart.svg")
