@@ -35,7 +35,7 @@ segment."""
 
 
 def fingerprint(
-    snapshot: Snapshot, target: Path, models: Models, execution: Execution, encoding: Encoding
+    snapshot: Snapshot, target: Path, models: Models, execution: Execution, encoding: Encoding, together: int
 ) -> Mapping[str, str]:
     """The fingerprint of a step on this machine.
 
@@ -45,6 +45,7 @@ def fingerprint(
         models: of the step.
         execution: what graphs run on.
         encoding: of the result.
+        together: frames that go through graphs together, some of which round otherwise in a larger run.
     """
     settings = {
         f"setting {spec.name}": str(snapshot.value(spec))
@@ -58,6 +59,7 @@ def fingerprint(
         **settings,
         **{f"model {name}": digest for name, digest in models.digests.items()},
         "encoding": repr(encoding),
+        "frames worked on together": str(together),
         "program": f"{__version__} {_program()}",
         **{name: version(name) for name in ("av", "imagecodecs", "pillow", "pillow-heif")},
         "numpy": np.__version__,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from contextlib import ExitStack
 
 import cv2
@@ -12,6 +11,7 @@ from facefusion.app.models import Models
 from facefusion.app.sessions import Sessions
 from facefusion.config.state import Snapshot
 from facefusion.core.formats import MediaKind
+from facefusion.core.graph import PICTURES_AT_ONCE
 from facefusion.core.values import Size
 from facefusion.inference.settings import ExecutionSettings
 from facefusion.media.encoder import held_frames
@@ -25,14 +25,16 @@ from facefusion.memory.meter import MemoryMeter
 from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import EventSink, Notice
 from facefusion.pipeline.frames import FrameWork
-from facefusion.pipeline.plan import automatic_grain
 from facefusion.pipeline.window import WindowPlan
 
 COPIES_PER_FRAME = 2
 """The decoder's planes and the copy that processors write into."""
 
 WORKER_MEGABYTES = 48
-"""Crops, masks and tensors of one worker, beside what its models say."""
+"""Crops, masks and tensors of one worker for each picture that goes through a graph, beside what its models say."""
+
+AUTOMATIC_TOGETHER = 1
+"""Frames that are worked on together where the user leaves it to us: on the processor more gain nothing."""
 
 MEGABYTE = 1 << 20
 
@@ -74,12 +76,16 @@ class Resources:
         """Threads for the decoder; the encoder's are part of the result and so not the machine's to say."""
         return max(1, math.ceil(self._machine.cores))
 
-    def plan_window(self, processors: Sequence[str], work: FrameWork, models: Models) -> WindowPlan:
-        """Workers and frames that fit into the memory limit.
+    @property
+    def together(self) -> int:
+        """Frames that are worked on together. It follows from the settings alone, since results may depend on it."""
+        return (self._settings.execution_queue_count or AUTOMATIC_TOGETHER) if self._is_video else 1
+
+    def plan_window(self, work: FrameWork, models: Models) -> WindowPlan:
+        """Workers and groups of frames that fit into the memory limit.
 
         Args:
-            processors: names, in order.
-            work: on a frame; says of which size the result's are.
+            work: on frames; says of which size the result's are.
             models: of the step.
 
         Raises:
@@ -88,8 +94,7 @@ class Resources:
         on_gpu = self.execution.on_gpu
         workers = self._settings.execution_thread_count or automatic_workers(self._machine, on_gpu=on_gpu)
         plan = self._budget.plan(self._need(work, models), workers if self._is_video else 1)
-        grain = self._settings.execution_queue_count or automatic_grain(processors, self._info.size, on_gpu=on_gpu)
-        return WindowPlan(window=plan.window, workers=plan.workers, grain=grain)
+        return WindowPlan(window=plan.window, workers=plan.workers)
 
     def _need(self, work: FrameWork, models: Models) -> MemoryNeed:
         output_size, between = work.output_size(self._info.size), work.processed_size(self._info.size)
@@ -99,9 +104,13 @@ class Resources:
         written = 0
         if self._is_video and self._frame_format is not None:
             written = FRAME_FORMATS[self._frame_format].working_bytes(output_size, self._info.bit_depth)
+        in_a_run = min(self.together, PICTURES_AT_ONCE)
         return MemoryNeed(
             frame=COPIES_PER_FRAME * frame + result,
-            worker=(WORKER_MEGABYTES + models.worker_megabytes()) * MEGABYTE + passing + written,
+            together=self.together,
+            worker=in_a_run * (WORKER_MEGABYTES + models.worker_megabytes()) * MEGABYTE
+            + self.together * passing
+            + written,
             models=sum(session_bytes(size) for size in models.file_bytes()),
             media=held_frames(self._encoder) * max(frame, result) if self._is_video else 0,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ from facefusion.app.resources import Resources, threads_per_run
 from facefusion.app.selection import face_selectors
 from facefusion.app.sessions import Sessions
 from facefusion.app.sources import Photos, read_sources, source_photos
-from facefusion.app.subject import Subject, face_finders
+from facefusion.app.subject import Subject, face_finder
 from facefusion.app.video import VideoJob
 from facefusion.config.request import check_output_kind
 from facefusion.config.settings import MiscSettings, PathsSettings, ProcessorsSettings
@@ -40,9 +40,10 @@ from facefusion.media.sound import check_sound_encoder
 from facefusion.media.sound_file import SoundFile, probe_sound
 from facefusion.memory.machine import read_machine
 from facefusion.observability.events import Event, EventSink, Fanout, Notice
-from facefusion.pipeline.frames import FaceFinder, FrameWork, Sighting
+from facefusion.pipeline.frames import FrameWork
 from facefusion.pipeline.image import process_image
 from facefusion.pipeline.outcome import Processed
+from facefusion.pipeline.sighting import FaceFinder, NoFaces
 from facefusion.pipeline.stages import StageClock
 from facefusion.pipeline.video import Trim
 from facefusion.processors.base import Processor, ProcessorKind, Source, Workshop
@@ -225,7 +226,7 @@ class _Step:
         judge = CONTENT_MODELS[content.family](content, runners(content))
         return FrameWork(
             [self._build(chosen, models, runners, sources, subject) for chosen in self._chosen],
-            self._finders(subject, analyser, sources),
+            self._finder(subject, analyser, sources),
             ContentAnalyser(judge, str(subject.info.path), subject.duration),
             self._events,
             self._clock,
@@ -233,14 +234,12 @@ class _Step:
             final_size=self._wanted_size(output).of(subject.info),
         )
 
-    def _finders(
-        self, subject: Subject, analyser: FaceAnalyser | None, sources: tuple[Source, ...]
-    ) -> Callable[[], FaceFinder]:
+    def _finder(self, subject: Subject, analyser: FaceAnalyser | None, sources: tuple[Source, ...]) -> FaceFinder:
         if analyser is None:
-            return _blind
+            return NoFaces()
         first = self._trim.start or 0
         selectors = face_selectors(subject, self._snapshot, analyser, first, self._events, sources)
-        return face_finders(subject, self._snapshot, analyser, selectors)
+        return face_finder(subject, self._snapshot, analyser, selectors)
 
     def _build(
         self, chosen: _Chosen, models: Models, runners: Runners, sources: tuple[Source, ...], subject: Subject
@@ -264,7 +263,7 @@ class _Step:
         if subject.still is None:
             job = VideoJob(self._snapshot, subject.info, output, self._trim, self._replacement, names)
             return job.run(work, resources, models, self._events, self._stop)
-        resources.plan_window(names, work, models)
+        resources.plan_window(work, models)
         return process_image(
             subject.still.picture,
             subject.still.details,
@@ -278,11 +277,6 @@ class _Step:
     def _tell(self, notices: Sequence[str]) -> None:
         for notice in notices:
             self._events.emit(Notice(notice))
-
-
-def _blind() -> FaceFinder:
-    """Sees no faces, where no processor wants any."""
-    return lambda frame: Sighting()
 
 
 class _Notices:

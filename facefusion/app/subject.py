@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,15 +11,16 @@ from pathlib import Path
 from facefusion.app.faces import build_tracker
 from facefusion.config.state import Snapshot
 from facefusion.core.formats import MediaKind
-from facefusion.core.values import Frame, Picture
+from facefusion.core.values import Face, Frame, Picture
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.landmark.refine import OutlineSmoother
 from facefusion.faces.selection import Selector
 from facefusion.faces.settings import FaceSelectorSettings
+from facefusion.faces.track import FaceTracker
 from facefusion.media.frame_reader import frame_reader
 from facefusion.media.image import ImageDetails, read_image_with_details
 from facefusion.media.probe import MediaInfo, probe
-from facefusion.pipeline.frames import FaceFinder, Sighting
+from facefusion.pipeline.sighting import FaceFinder, Sighting
 from facefusion.processors.base import Target
 
 
@@ -73,10 +74,10 @@ class Subject:
             yield reader
 
 
-def face_finders(
+def face_finder(
     subject: Subject, snapshot: Snapshot, analyser: FaceAnalyser, make_selector: Callable[[], Selector]
-) -> Callable[[], FaceFinder]:
-    """What makes finders of the faces to work on in each frame. Each finder follows faces on its own.
+) -> FaceFinder:
+    """What finds the faces to work on in each frame.
 
     Args:
         subject: the target.
@@ -84,26 +85,56 @@ def face_finders(
         analyser: finds and recognises.
         make_selector: makes what chooses among the faces of a frame.
     """
-    recognise = snapshot.get(FaceSelectorSettings).by_identity
+    if subject.still is not None:
+        return _FacesOfImage(analyser, make_selector, recognise=snapshot.get(FaceSelectorSettings).by_identity)
+    return _FollowedFaces(analyser, lambda: build_tracker(snapshot, analyser), make_selector)
 
-    def for_image() -> FaceFinder:
-        selector = make_selector()
 
-        def find(frame: Frame) -> Sighting:
-            faces = analyser.faces(frame.picture, recognise=recognise, classify=not recognise)
-            return Sighting(analyser.refine(frame.picture, selector.select(faces)), len(faces))
+class _FacesOfImage:
+    """Finds those of one picture, all at once."""
 
-        return find
+    def __init__(self, analyser: FaceAnalyser, make_selector: Callable[[], Selector], *, recognise: bool) -> None:
+        self._analyser = analyser
+        self._make_selector = make_selector
+        self._selector = make_selector()
+        self._recognise = recognise
 
-    def for_video() -> FaceFinder:
-        selector, tracker = make_selector(), build_tracker(snapshot, analyser)
-        smoother = OutlineSmoother()
+    def find(self, frame: Frame) -> Sighting:
+        faces = self._analyser.faces(frame.picture, recognise=self._recognise, classify=not self._recognise)
+        return Sighting(self._selector.select(faces), len(faces))
 
-        def find(frame: Frame) -> Sighting:
-            faces, time = tracker.observe(frame), float(frame.time)
-            chosen = analyser.refine(frame.picture, selector.select(faces, time))
-            return Sighting(smoother.smooth(chosen, time), len(faces))
+    def read(self, frames: Sequence[Frame], faces: Sequence[Sequence[Face]]) -> Sequence[Sequence[Face]]:
+        return self._analyser.refine_each([frame.picture for frame in frames], faces)
 
-        return find
+    def steady(self, frame: Frame, faces: Sequence[Face]) -> Sequence[Face]:
+        return faces
 
-    return for_video if subject.still is None else for_image
+    def afresh(self) -> FaceFinder:
+        return _FacesOfImage(self._analyser, self._make_selector, recognise=self._recognise)
+
+
+class _FollowedFaces:
+    """Follows those of a video from frame to frame."""
+
+    def __init__(
+        self, analyser: FaceAnalyser, make_tracker: Callable[[], FaceTracker], make_selector: Callable[[], Selector]
+    ) -> None:
+        self._analyser = analyser
+        self._make_tracker = make_tracker
+        self._make_selector = make_selector
+        self._tracker = make_tracker()
+        self._selector = make_selector()
+        self._smoother = OutlineSmoother()
+
+    def find(self, frame: Frame) -> Sighting:
+        faces = self._tracker.observe(frame)
+        return Sighting(self._selector.select(faces, float(frame.time)), len(faces))
+
+    def read(self, frames: Sequence[Frame], faces: Sequence[Sequence[Face]]) -> Sequence[Sequence[Face]]:
+        return self._analyser.refine_each([frame.picture for frame in frames], faces)
+
+    def steady(self, frame: Frame, faces: Sequence[Face]) -> Sequence[Face]:
+        return self._smoother.smooth(faces, float(frame.time))
+
+    def afresh(self) -> FaceFinder:
+        return _FollowedFaces(self._analyser, self._make_tracker, self._make_selector)

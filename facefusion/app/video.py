@@ -76,14 +76,16 @@ class VideoJob:
             image_quality=settings.output_image_quality,
             trim=self.trim,
             segment_frames=segment_frames(self.processors, self.info.size),
-            window=resources.plan_window(self.processors, work, models),
+            together=resources.together,
+            window=resources.plan_window(work, models),
             decoder_threads=resources.decoder_threads,
             frame_format=frame_format,
             keep_folder=workflow.keep_temp and frame_format is not None,
         )
 
     def _fingerprint(self, models: Models, resources: Resources, encoding: Encoding) -> dict[str, str]:
-        return dict(fingerprint(self.snapshot, self.info.path, models, resources.execution, encoding))
+        together = resources.together
+        return dict(fingerprint(self.snapshot, self.info.path, models, resources.execution, encoding, together))
 
     def _folder(self, traces: dict[str, str]) -> WorkFolder:
         return WorkFolder.open(

@@ -153,7 +153,11 @@ class FaceAnalyser:
 
     def refine(self, picture: Picture, faces: Sequence[Face]) -> Sequence[Face]:
         """The same faces, laid out by a landmarker of their own where there is one. For those that are worked on."""
-        return faces if self._refiner is None else self._refiner.refine(picture, faces)
+        return self.refine_each([picture], [faces])[0]
+
+    def refine_each(self, pictures: Sequence[Picture], faces: Sequence[Sequence[Face]]) -> Sequence[Sequence[Face]]:
+        """:meth:`refine` for several pictures at once."""
+        return faces if self._refiner is None else self._refiner.refine_each(pictures, faces)
 
     def _measure_one(self, picture: Picture, find: Find) -> Measured | None:
         first = self._landmarker.read(picture, region_of_detection(find.box, find.points))

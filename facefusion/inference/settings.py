@@ -34,7 +34,8 @@ class ExecutionSettings:
     )
     execution_queue_count: int = option(
         0,
-        "frames a thread takes at a time (0 = automatic from task and frame size)",
+        "frames worked on together: their faces share runs of graphs that take several, which keeps a GPU busy at the "
+        "price of memory (0 = automatic: 1)",
         minimum=0,
         maximum=64,
         scope=Scope.JOB,

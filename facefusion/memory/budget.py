@@ -1,5 +1,7 @@
 """From a memory limit to the number of frames and workers that fit into it.
 
+Frames come in groups that are worked on together; a group is alive until its last frame is encoded.
+
 Everything here is an estimate made before the first frame: its task is to choose a window that fits, or to say at
 once that none does. The meter (:mod:`facefusion.memory.meter`) watches what really happens.
 """
@@ -14,11 +16,11 @@ from facefusion.memory.machine import Machine
 
 GIB = 1 << 30
 
-FRAMES_PER_WORKER = 2
-"""Frames in the window for each worker: one worked on, one waiting, so that no worker waits for the decoder."""
+GROUPS_PER_WORKER = 2
+"""Groups in the window for each worker: one worked on, one waiting, so that no worker waits for the decoder."""
 
-FRAMES_IN_PASSING = 2
-"""Frames beside those of the workers: one being decoded, one being encoded."""
+GROUPS_IN_PASSING = 2
+"""Groups beside those of the workers: one being decoded, one being encoded."""
 
 MAXIMUM_AUTOMATIC_WORKERS = 32
 
@@ -29,6 +31,8 @@ class MemoryNeed:
 
     frame: int
     """One frame in the window, its result included where that is another picture."""
+    together: int = 1
+    """Frames of a group."""
     worker: int = 0
     """Buffers and tensors of one worker: crops, tiles, activations of a graph."""
     models: int = 0
@@ -46,7 +50,7 @@ class MemoryPlan:
 
     workers: int
     window: int
-    """Frames that may be alive at once, those being decoded and encoded included."""
+    """Groups of frames that may be alive at once, those being decoded and encoded included."""
     expected: int
     """Bytes this is expected to take at its peak."""
     limit: int
@@ -81,24 +85,29 @@ class MemoryBudget:
         """
         for count in range(max(1, workers), 0, -1):
             fixed = need.base + need.models + need.media + count * need.worker
-            smallest = count + FRAMES_IN_PASSING
-            largest = count * FRAMES_PER_WORKER + FRAMES_IN_PASSING
-            window = min(largest, (self.limit - fixed) // max(1, need.frame))
+            smallest = count + GROUPS_IN_PASSING
+            largest = count * GROUPS_PER_WORKER + GROUPS_IN_PASSING
+            group = need.together * need.frame
+            window = min(largest, (self.limit - fixed) // max(1, group))
             if window >= smallest:
-                return MemoryPlan(count, window, fixed + window * need.frame, self.limit)
+                return MemoryPlan(count, window, fixed + window * group, self.limit)
         raise self._refusal(need)
 
     def _refusal(self, need: MemoryNeed) -> ResourceError:
-        least = need.base + need.models + need.media + need.worker + (1 + FRAMES_IN_PASSING) * need.frame
+        least = need.base + need.models + need.media + need.worker
+        least += (1 + GROUPS_IN_PASSING) * need.together * need.frame
         wanted = f"It takes about {least / GIB:.1f} GB"
+        ways = "or choose smaller models or frames"
+        if need.together > 1:
+            ways = f"lower --execution-queue-count, {ways}"
         if self._chosen and least <= self._machine.memory:
             return ResourceError(
                 f"a memory limit of {self.limit / GIB:.1f} GB does not hold the smallest window of frames",
-                f"{wanted}: set --system-memory-limit {math.ceil(least / GIB)}, or choose smaller models or frames.",
+                f"{wanted}: set --system-memory-limit {math.ceil(least / GIB)}, {ways}.",
             )
         return ResourceError(
             f"this machine has {self.limit / GIB:.1f} GB of memory for the run, too little for the smallest window",
-            f"{wanted}: free memory, use a larger machine, or choose smaller models or frames.",
+            f"{wanted}: free memory, use a larger machine, {ways}.",
         )
 
 

@@ -1,35 +1,26 @@
-"""The work on one frame: what is seen of it in order, and what is done to it in parallel."""
+"""The work on frames: what is seen of them in order, and what is done to several at once in parallel.
+
+A frame goes through four steps. It is followed in frame order on one thread; then it is read, observed and processed
+together with its neighbours on some worker's thread, where only observing keeps to the order.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from facefusion.core.errors import FaceFusionError, InferenceError, ResourceError
-from facefusion.core.values import Face, Frame, Picture, Size
+from facefusion.core.values import Frame, Picture, Size
 from facefusion.observability.events import EventSink, FrameHeld
 from facefusion.pipeline.frame_files import FrameFile
+from facefusion.pipeline.sighting import FaceFinder, Look, Strand
 from facefusion.pipeline.stages import StageClock
 from facefusion.processors.base import Processor, Scene
 from facefusion.vision.scaling import scaled
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """The faces of one frame."""
-
-    chosen: Sequence[Face] = ()
-    """Those to work on."""
-    found: int = 0
-    """How many there are, chosen or not."""
-
-
-FaceFinder: TypeAlias = Callable[[Frame], Sighting]
-"""Looks for faces in an untouched frame. Called in frame order."""
 
 
 class ContentCheck(Protocol):
@@ -50,13 +41,13 @@ class ContentCheck(Protocol):
 
 @dataclass(slots=True)
 class FrameTask:
-    """A frame that was observed and waits for the processors."""
+    """A frame that was followed."""
 
     frame: Frame
-    sighting: Sighting = Sighting()
-    observations: Sequence[object] = ()
-    failure: Exception | None = None
-    """Why the frame cannot be worked on, where observing it failed."""
+    look: Look | None
+    """By the strand of the frame's segment; none where the frame belongs to none that is made."""
+    ahead: Look | None = None
+    """By the strand of the segment to come, which the frame warms up; none where it is too far off."""
 
 
 @dataclass(slots=True)
@@ -72,25 +63,17 @@ class FrameResult:
     """Where frames are written as image files."""
 
 
-class Strand:
-    """What is remembered from frame to frame within one segment: tracks, and what processors keep of them.
-
-    Args:
-        find_faces: with a memory of its own.
-        processors: with memories of their own.
-    """
-
-    def __init__(self, find_faces: FaceFinder, processors: Sequence[Processor]) -> None:
-        self.find_faces = find_faces
-        self.processors = processors
-
-
 class FrameWork:
     """Runs the processors over frames; one instance per video or image.
 
+    A frame that one step fails on is passed through as it was, and reported, unless ``halt_on_error`` is set; its
+    neighbours are worked on all the same. A lack of memory and errors of the program's own tree (a model that cannot be
+    loaded, say) are not the frame's fault and end the run; of those only what a model could not make of this very
+    picture is.
+
     Args:
         processors: in order.
-        make_finder: makes a face finder that knows no frame yet.
+        finder: of faces.
         content: looks at every frame that is worked on.
         events: told of frames that are passed through.
         clock: counts busy seconds.
@@ -101,7 +84,7 @@ class FrameWork:
     def __init__(
         self,
         processors: Sequence[Processor],
-        make_finder: Callable[[], FaceFinder],
+        finder: FaceFinder,
         content: ContentCheck,
         events: EventSink,
         clock: StageClock,
@@ -110,7 +93,7 @@ class FrameWork:
         final_size: Size | None = None,
     ) -> None:
         self._processors = processors
-        self._make_finder = make_finder
+        self._finder = finder
         self.content = content
         self._events = events
         self.clock = clock
@@ -129,52 +112,57 @@ class FrameWork:
 
     def strand(self) -> Strand:
         """A memory for the frames of one segment."""
-        return Strand(self._make_finder(), [processor.afresh() for processor in self._processors])
+        return Strand(self._finder.afresh(), [processor.afresh() for processor in self._processors])
 
-    def observe(self, frame: Frame, strand: Strand) -> FrameTask:
-        """The part in frame order, on one thread.
+    def follow(self, frame: Frame, strand: Strand) -> Look:
+        """The first step, in frame order on one thread: show the frame to the content filter and find its faces.
 
         Args:
             frame: untouched.
             strand: of the frame's segment.
+
+        Raises:
+            ContentRefusedError: the target is refused.
         """
         with self.clock.measure("content"):
             self.content.observe(frame)
         return self.look(frame, strand)
 
-    def look(self, frame: Frame, strand: Strand) -> FrameTask:
-        """As :meth:`observe`, past the content filter: what a frame before a segment is looked at for."""
+    def look(self, frame: Frame, strand: Strand) -> Look:
+        """As :meth:`follow`, past the content filter: what a frame before a segment is looked at for."""
+        look = Look(strand)
         try:
             with self.clock.measure("analyse"):
-                sighting = strand.find_faces(frame)
-            observations = []
-            for processor in strand.processors:
-                with self.clock.measure(processor.name):
-                    observations.append(processor.observe(frame, sighting.chosen))
+                look.sighting = strand.finder.find(frame)
         except Exception as failure:  # noqa: BLE001 - one bad frame must not end a long run
             self._raise_if_fatal(failure)
-            return FrameTask(frame, failure=failure)
-        return FrameTask(frame, sighting, observations)
+            look.failure = failure
+        return look
 
-    def process(self, task: FrameTask) -> FrameResult:
-        """The part in any order, on any thread.
+    def read(self, tasks: Sequence[FrameTask]) -> None:
+        """The second step, in any order on any thread: look closer at the faces that were chosen.
 
-        A frame on which a processor fails is passed through as it was, and reported, unless ``halt_on_error`` is set.
-        A lack of memory and errors of the program's own tree (a model that cannot be loaded, say) are not the frame's
-        fault and end the run; of those only what a model could not make of this very picture is.
+        Strands are read for one after the other, so that what one reads does not depend on whether the other is there:
+        a run that goes on with a segment has no look at the one before.
         """
-        if task.failure is not None:
-            return self._hold(task, task.failure)
-        picture = task.frame.picture
-        try:
-            for processor, observation in zip(self._processors, task.observations, strict=True):
-                with self.clock.measure(processor.name):
-                    (picture,) = processor.process([Scene(picture, task.sighting.chosen, observation)])
-        except Exception as failure:  # noqa: BLE001 - one bad frame must not end a long run
-            self._raise_if_fatal(failure)
-            return self._hold(task, failure)
-        seen, picture = task.sighting, self._fitted(picture, task.frame)
-        return FrameResult(replace(task.frame, picture=picture), len(seen.chosen), seen.found, held=False)
+        self._read([(task.frame, task.look) for task in tasks if task.look is not None])
+        self._read([(task.frame, task.ahead) for task in tasks if task.ahead is not None])
+
+    def observe(self, tasks: Sequence[FrameTask]) -> None:
+        """The third step, in frame order on any thread: all that has a memory of the frames before."""
+        for task in tasks:
+            for look in (task.look, task.ahead):
+                if look is not None and look.failure is None:
+                    self._observe(task.frame, look)
+
+    def process(self, tasks: Sequence[FrameTask]) -> list[FrameResult]:
+        """The last step, in any order on any thread: change the frames that belong to a segment.
+
+        Where that fails for all together, each frame has its way alone, from its untouched picture.
+        """
+        shown = [(task.frame, task.look) for task in tasks if task.look is not None]
+        pictures = self._processed([(frame, look) for frame, look in shown if look.failure is None])
+        return [self._result(frame, look, pictures.get(frame.index)) for frame, look in shown]
 
     def finish(self) -> None:
         """Say the last word on the target's content; called after the last frame, before the result gets its name.
@@ -183,6 +171,67 @@ class FrameWork:
             ContentRefusedError: the target is refused.
         """
         self.content.finish()
+
+    def _read(self, looks: Sequence[tuple[Frame, Look]]) -> None:
+        looks = [(frame, look) for frame, look in looks if look.failure is None and look.sighting.chosen]
+        if not looks:
+            return
+        try:
+            with self.clock.measure("analyse"):
+                faces = self._finder.read([frame for frame, _ in looks], [look.sighting.chosen for _, look in looks])
+        except Exception as failure:  # noqa: BLE001 - one bad frame must not end a long run
+            self._raise_if_fatal(failure)
+            if len(looks) == 1:
+                looks[0][1].failure = failure
+                return
+            for one in looks:
+                self._read([one])
+            return
+        for (_, look), chosen in zip(looks, faces, strict=True):
+            look.sighting = replace(look.sighting, chosen=chosen)
+
+    def _observe(self, frame: Frame, look: Look) -> None:
+        try:
+            with self.clock.measure("analyse"):
+                chosen = look.strand.finder.steady(frame, look.sighting.chosen)
+            look.sighting = replace(look.sighting, chosen=chosen)
+            observations = []
+            for processor in look.strand.processors:
+                with self.clock.measure(processor.name):
+                    observations.append(processor.observe(frame, chosen))
+            look.observations = observations
+        except Exception as failure:  # noqa: BLE001 - one bad frame must not end a long run
+            self._raise_if_fatal(failure)
+            look.failure = failure
+
+    def _processed(self, looks: Sequence[tuple[Frame, Look]]) -> dict[int, Picture]:
+        """The pictures that the processors make, by the frame's index; a frame that fails is noted in its look."""
+        try:
+            return dict(zip((frame.index for frame, _ in looks), self._through_all(looks), strict=True))
+        except Exception as failure:  # noqa: BLE001 - one bad frame must not end a long run
+            self._raise_if_fatal(failure)
+            for frame, _ in looks:
+                frame.picture.rollback()
+            if len(looks) == 1:
+                looks[0][1].failure = failure
+                return {}
+            alone: dict[int, Picture] = {}
+            for one in looks:
+                alone |= self._processed([one])
+            return alone
+
+    def _through_all(self, looks: Sequence[tuple[Frame, Look]]) -> Sequence[Picture]:
+        pictures: Sequence[Picture] = [frame.picture for frame, _ in looks]
+        if not looks:
+            return pictures
+        for number, processor in enumerate(self._processors):
+            scenes = [
+                Scene(picture, look.sighting.chosen, look.observations[number])
+                for picture, (_, look) in zip(pictures, looks, strict=True)
+            ]
+            with self.clock.measure(processor.name):
+                pictures = processor.process(scenes)
+        return pictures
 
     def _raise_if_fatal(self, failure: Exception) -> None:
         """Let only those failures pass by that are a single frame's."""
@@ -195,14 +244,18 @@ class FrameWork:
         if self._halt_on_error or not is_the_frames:
             raise failure
 
-    def _hold(self, task: FrameTask, failure: Exception) -> FrameResult:
-        frame = task.frame
+    def _result(self, frame: Frame, look: Look, picture: Picture | None) -> FrameResult:
+        """A finished frame; as it was where there is no new picture."""
+        seen = look.sighting
+        if picture is None:
+            self._tell_held(frame, look.failure)
+            return FrameResult(replace(frame, picture=self._fitted(frame.picture, frame)), 0, seen.found, held=True)
+        return FrameResult(replace(frame, picture=self._fitted(picture, frame)), len(seen.chosen), seen.found, False)
+
+    def _tell_held(self, frame: Frame, failure: Exception | None) -> None:
         logger.debug("frame %d is passed through", frame.index, exc_info=failure)
         said = failure.fault if isinstance(failure, FaceFusionError) else f"{type(failure).__name__}: {failure}"
         self._events.emit(FrameHeld(frame.index, said))
-        frame.picture.rollback()
-        picture = self._fitted(frame.picture, frame)
-        return FrameResult(replace(frame, picture=picture), 0, task.sighting.found, held=True)
 
     def _fitted(self, picture: Picture, frame: Frame) -> Picture:
         """A picture of a frame at the result's size."""

@@ -10,7 +10,7 @@ from facefusion.core.stop import StopToken
 from facefusion.core.values import Frame, Picture
 from facefusion.media.image import ImageDetails, write_image
 from facefusion.observability.events import EventSink, StageFinished, StageProgress, StageStarted
-from facefusion.pipeline.frames import FrameWork
+from facefusion.pipeline.frames import FrameTask, FrameWork
 from facefusion.pipeline.outcome import Outcome, Processed
 
 
@@ -35,7 +35,11 @@ def process_image(
     outcome = Outcome()
     complete = False
     try:
-        result = work.process(work.observe(Frame(0, Fraction(0), picture), work.strand()))
+        frame = Frame(0, Fraction(0), picture)
+        tasks = [FrameTask(frame, work.follow(frame, work.strand()))]
+        work.read(tasks)
+        work.observe(tasks)
+        (result,) = work.process(tasks)
         outcome.count(result)
         outcome.check(output)
         work.finish()

@@ -1,4 +1,4 @@
-"""Observing the frames of a video in the order they are decoded, segment by segment."""
+"""Following the frames of a video in the order they are decoded, segment by segment."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from facefusion.media.reader import Anchor
 from facefusion.pipeline.frames import FrameTask, FrameWork
 from facefusion.pipeline.pace import Pace
 from facefusion.pipeline.segments import SegmentPlan
+from facefusion.pipeline.sighting import Strand
 from facefusion.pipeline.stages import StageClock
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What is known once the last frame of a segment was observed."""
+    """What is known once the last frame of a segment was followed."""
 
     origin: Fraction
     """Time of the first frame that is worked on."""
@@ -36,15 +37,17 @@ class Checkpoint:
 
 
 class Observation:
-    """Gives the tasks for the workers, and a checkpoint for each segment once its last frame was observed.
+    """Gives the tasks for the workers, and a checkpoint for each segment once its last frame was followed.
 
     Every segment has a strand of its own, which sees the last frames of the segment before too. So what is seen in a
-    segment does not depend on which run made the one before.
+    segment does not depend on which run made the one before. Tasks come in groups of frames that are worked on
+    together, cut at places that follow from the plan alone.
 
     Args:
         reader: of the target, open; it begins at the anchor of the first segment, or at the first frame of all.
-        work: observes.
+        work: follows.
         cuts: where the segments are.
+        together: frames of a group.
         rate: frames per second of the result; where none, every frame keeps its time.
         first: number of the first segment to make.
         before: the checkpoint of the segment before that.
@@ -56,17 +59,19 @@ class Observation:
         reader: FrameReader,
         work: FrameWork,
         cuts: SegmentPlan,
+        together: int,
         rate: Fraction | None,
         first: int,
         before: Checkpoint | None,
         until: int | None = None,
     ) -> None:
         self.checkpoints: dict[int, Checkpoint] = {}
-        """By number of the segment; complete for a segment before the first task of the next is given."""
+        """By number of the segment; complete for a segment before the first group of the next is given."""
         self.pace: Pace | None = None if before is None else pace_of(before.origin, cuts, rate)
         self._reader = reader
         self._work = work
         self._cuts = cuts
+        self._together = together
         self._rate = rate
         self._number = first
         self._until = until
@@ -74,44 +79,61 @@ class Observation:
         self._unread = Damage()
         """What was found before the first frame of the first segment: known, or not its business."""
         self._read = Damage()
-        """What was found up to the last frame observed."""
+        """What was found up to the last frame followed."""
         self._anchor: Anchor | None = None
         self._end = Fraction(0)
         self._dropped = 0
+        self._strand = work.strand()
+        self._coming: Strand | None = None
+        """Of the segment to come, once a frame was looked at for it."""
 
-    def tasks(self) -> Generator[FrameTask, None, None]:
-        """Observe the frames, one after the other."""
-        cuts, work = self._cuts, self._work
-        strand, coming = work.strand(), None
+    def groups(self) -> Generator[list[FrameTask], None, None]:
+        """Follow the frames, one after the other."""
+        cuts = self._cuts
+        group: list[FrameTask] = []
         begun = False
-        for frame in _timed(iter(self._reader), work.clock):
+        for frame in _timed(iter(self._reader), self._work.clock):
             pace = self.pace = self.pace or pace_of(frame.time, cuts, self._rate)
-            if frame.index < cuts.first_of(self._number):
-                if pace.places(frame):
-                    work.look(frame, strand)
-                self._unread = self._read = replace(self._reader.damage)
-                continue
             if cuts.number_of(frame.index) > self._number:
                 self._pass(pace, is_last=False)
                 if self._number == self._until:
                     return
-                strand, coming = coming or work.strand(), None
-            begun = True
-            self._read = replace(self._reader.damage)
-            self._end = frame.time + frame.duration
-            if frame.index == cuts.anchor_of(self._number + 1):
-                self._anchor = Anchor(frame.index, frame.time, checksum(frame.picture))
-            if not pace.places(frame):
-                self._dropped += 1
-                continue
-            task = work.observe(frame, strand)
-            if cuts.warms(frame.index):
-                coming = coming or work.strand()
-                work.look(frame, coming)
-            yield task
+                self._strand, self._coming = self._coming or self._work.strand(), None
+            is_ahead = frame.index < cuts.first_of(self._number)
+            begun = begun or not is_ahead
+            task = self._ahead(frame, pace) if is_ahead else self._task(frame, pace)
+            if task is not None:
+                group.append(task)
+            if group and cuts.ends_group(frame.index, self._together):
+                yield group
+                group = []
+        if group:
+            yield group
         if begun and self.pace is not None:
             self._read = replace(self._reader.damage)
             self._pass(self.pace, is_last=True)
+
+    def _ahead(self, frame: Frame, pace: Pace) -> FrameTask | None:
+        """A frame before the first segment."""
+        self._unread = self._read = replace(self._reader.damage)
+        if not pace.places(frame):
+            return None
+        return FrameTask(frame, None, self._work.look(frame, self._strand))
+
+    def _task(self, frame: Frame, pace: Pace) -> FrameTask | None:
+        """A frame of the segment; none where the result does not show it."""
+        self._read = replace(self._reader.damage)
+        self._end = frame.time + frame.duration
+        if frame.index == self._cuts.anchor_of(self._number + 1):
+            self._anchor = Anchor(frame.index, frame.time, checksum(frame.picture))
+        if not pace.places(frame):
+            self._dropped += 1
+            return None
+        task = FrameTask(frame, self._work.follow(frame, self._strand))
+        if self._cuts.warms(frame.index):
+            self._coming = self._coming or self._work.strand()
+            task.ahead = self._work.look(frame, self._coming)
+        return task
 
     def _pass(self, pace: Pace, *, is_last: bool) -> None:
         self.checkpoints[self._number] = Checkpoint(

@@ -53,6 +53,11 @@ class SegmentPlan:
         """Index of the frame from which on a run has to read to make a segment."""
         return max(self.first_of(number) - self.warm_up, self.start)
 
+    def ends_group(self, index: int, together: int) -> bool:
+        """Whether a frame is the last of those that are worked on together: ``together`` frames of one segment."""
+        place = (index - self.start) % self.length
+        return (place + 1) % together == 0 or place + 1 == self.length
+
     def warms(self, index: int) -> bool:
         """Whether the frame is looked at for the next segment too."""
         return index >= self.anchor_of(self.number_of(index) + 1)

@@ -1,4 +1,4 @@
-"""Processing one video: decode, observe, process and encode segment by segment, then join the segments.
+"""Processing one video: decode, follow, process and encode segment by segment, then join the segments.
 
 A finished segment is recorded in the work folder with all that a later run needs to go on after it, so a run that was
 killed loses at most the segment it was at, and its result is the same as an undisturbed run's.
@@ -6,9 +6,10 @@ killed loses at most the segment it was at, and its result is the same as an und
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import cast
 
@@ -33,7 +34,7 @@ from facefusion.pipeline.outcome import Outcome, Processed
 from facefusion.pipeline.pace import Pace
 from facefusion.pipeline.piece import Piece
 from facefusion.pipeline.segments import SegmentPlan, stretches
-from facefusion.pipeline.window import WindowPlan, run_in_order
+from facefusion.pipeline.window import Turn, WindowPlan, run_in_order
 from facefusion.pipeline.work_folder import WorkFolder
 
 FRAME_FILES = "frame_files"
@@ -76,7 +77,10 @@ class VideoPlan:
     """0..100, of an animated image."""
     trim: Trim
     segment_frames: int
+    together: int
+    """Frames that are worked on together, at least 1; part of what decides the result."""
     window: WindowPlan
+    """Of groups of so many frames."""
     decoder_threads: int
     frame_format: FrameFormat | None = None
     """Of the files that finished frames are written to as well; none where they are not."""
@@ -263,28 +267,37 @@ class _Run:
                     check=stop.check,
                 )
             )
-            observation = Observation(reader, self._work, self._cuts, self._rate, first, before, until)
-            tasks = stack.enter_context(closing(observation.tasks()))
+            observation = Observation(reader, self._work, self._cuts, plan.together, self._rate, first, before, until)
+            groups = stack.enter_context(closing(observation.groups()))
             results = stack.enter_context(
-                closing(run_in_order(tasks, self._process, plan.window, stop, meter.pressure, meter.check))
+                closing(run_in_order(groups, self._process, plan.window, stop, meter.pressure, meter.check))
             )
             self._write(first, results, observation, meter, stop)
 
-    def _process(self, task: FrameTask) -> FrameResult:
-        """All that is done to a frame, on any thread."""
-        result = self._work.process(task)
+    def _process(self, group: Sequence[FrameTask], turn: Turn) -> list[FrameResult]:
+        """All that is done to the frames of a group, on any thread."""
+        self._work.read(group)
+        with turn:
+            self._work.observe(group)
+        results = self._work.process(group)
         if self._files is not None:
             with self._work.clock.measure(FRAME_FILES):
-                result.file = self._files.keep(result.frame.index, result.frame.picture)
-        return result
+                for result in results:
+                    result.file = self._files.keep(result.frame.index, result.frame.picture)
+        return results
 
     def _write(
-        self, number: int, results: Iterator[FrameResult], observation: Observation, meter: MemoryMeter, stop: StopToken
+        self,
+        number: int,
+        groups: Iterator[list[FrameResult]],
+        observation: Observation,
+        meter: MemoryMeter,
+        stop: StopToken,
     ) -> None:
         """Encode finished frames, from segment ``number`` on; a segment is recorded as soon as all of it is there."""
         with ExitStack() as stack:
             piece = self._piece(number, stack, stop)
-            for result in results:
+            for result in chain.from_iterable(groups):
                 while self._cuts.number_of(result.frame.index) > number:
                     self._record(number, piece, observation)
                     number += 1

@@ -2,8 +2,8 @@
 
 One producer, a number of workers and the caller share one lock. At most ``window`` items are alive, from the moment the
 producer asks for one until the caller has finished with its result; this is the back-pressure that keeps memory
-independent of length. A worker takes up to ``grain`` items at a time, but what it has not begun yet can be taken from
-it, so no worker is ever idle while an item waits.
+independent of length. Items are begun in order, so no worker is ever idle while one waits. What has to be done in order
+besides, in the midst of the work on an item, is done in the item's turn.
 
 A failure anywhere (producer, worker, caller) ends everything: the threads stop at their next step, are joined, and the
 failure is raised in the caller.
@@ -16,7 +16,8 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from types import TracebackType
+from typing import Generic, Protocol, TypeVar
 
 from facefusion.core.errors import ResourceError
 from facefusion.core.stop import StopToken
@@ -36,13 +37,26 @@ class WindowPlan:
     """Most items alive at once, at least 1."""
     workers: int
     """Worker threads, at least 1."""
-    grain: int
-    """Most items a worker takes at a time, at least 1."""
+
+
+class Turn(Protocol):
+    """The turn of one item: a context that is entered once the item before has left its own, or was done without.
+
+    Work may take its turn once, or leave it.
+    """
+
+    def __enter__(self) -> None:
+        """Wait for the turn."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give the turn to the next item."""
 
 
 def run_in_order(
     items: Iterable[ItemT],
-    work: Callable[[ItemT], ResultT],
+    work: Callable[[ItemT, Turn], ResultT],
     plan: WindowPlan,
     stop: StopToken,
     under_pressure: Callable[[], bool] = lambda: False,
@@ -52,7 +66,7 @@ def run_in_order(
 
     Args:
         items: iterated on a thread of its own, one item at a time.
-        work: called from ``plan.workers`` threads.
+        work: called from ``plan.workers`` threads with an item and its turn.
         plan: the bounds.
         stop: looked at between items; a request raises :class:`~facefusion.core.errors.Stopped` here.
         under_pressure: while true, no further item is begun until all that are alive have left.
@@ -77,17 +91,63 @@ def _start(
     executor: ThreadPoolExecutor,
     window: _Window[ItemT, ResultT],
     items: Iterator[ItemT],
-    work: Callable[[ItemT], ResultT],
+    work: Callable[[ItemT, Turn], ResultT],
     workers: int,
 ) -> None:
     try:
         executor.submit(window.produce, items)
-        for worker in range(workers):
-            executor.submit(window.consume, worker, work)
+        for _ in range(workers):
+            executor.submit(window.consume, work)
     except RuntimeError as error:  # Python's own word for a thread that the system refuses
         raise ResourceError(
             f"the system does not start {workers + 1} threads", "Lower --execution-thread-count, or raise the limit."
         ) from error
+
+
+class _ClosedError(BaseException):
+    """The window was closed while a worker waited for its turn; no failure, and none of the work's business."""
+
+
+class _Turns:
+    """Whose turn it is. Every method is called with the window's lock held."""
+
+    def __init__(self) -> None:
+        self.next = 0
+        """Number of the item whose turn it is."""
+        self._done: set[int] = set()
+        """Items behind that which are through already."""
+
+    def over(self, number: int) -> None:
+        """An item has had its turn, or needs none; harmless a second time."""
+        if number >= self.next:
+            self._done.add(number)
+        while self.next in self._done:
+            self._done.remove(self.next)
+            self.next += 1
+
+
+class _ItemTurn:
+    """Implements :class:`Turn`."""
+
+    def __init__(self, changed: threading.Condition, turns: _Turns, number: int, is_closed: Callable[[], bool]) -> None:
+        self._changed = changed
+        self._turns = turns
+        self._number = number
+        self._is_closed = is_closed
+
+    def __enter__(self) -> None:
+        with self._changed:
+            while self._turns.next != self._number:
+                if self._is_closed():
+                    raise _ClosedError
+                self._changed.wait(POLL_SECONDS)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._changed:
+            self._turns.over(self._number)
+            self._changed.notify_all()
 
 
 class _Window(Generic[ItemT, ResultT]):
@@ -102,7 +162,7 @@ class _Window(Generic[ItemT, ResultT]):
         self._watch = watch
         self._changed = threading.Condition()
         self._ready: deque[tuple[int, ItemT]] = deque()
-        self._taken: list[deque[tuple[int, ItemT]]] = [deque() for _ in range(plan.workers)]
+        self._turns = _Turns()
         self._done: dict[int, ResultT] = {}
         self._alive = 0
         self._produced = 0
@@ -128,24 +188,28 @@ class _Window(Generic[ItemT, ResultT]):
                     self._ready.append((self._produced, item))
                     self._produced += 1
                     self._changed.notify_all()
+                del item
         except BaseException as failure:  # noqa: BLE001 - raised again in the caller
             self._fail(failure)
         with self._changed:
             self._exhausted = True
             self._changed.notify_all()
 
-    def consume(self, worker: int, work: Callable[[ItemT], ResultT]) -> None:
+    def consume(self, work: Callable[[ItemT, Turn], ResultT]) -> None:
         """Run by each worker's thread."""
         try:
-            while (taken := self._take(worker)) is not None:
+            while (taken := self._take()) is not None:
                 number, item = taken
                 del taken
-                result = work(item)
+                result = work(item, _ItemTurn(self._changed, self._turns, number, lambda: self._closed))
                 del item
                 with self._changed:
+                    self._turns.over(number)
                     self._done[number] = result
                     self._changed.notify_all()
                 del result
+        except _ClosedError:
+            return
         except BaseException as failure:  # noqa: BLE001 - raised again in the caller
             self._fail(failure)
 
@@ -184,19 +248,12 @@ class _Window(Generic[ItemT, ResultT]):
                 self._changed.wait(POLL_SECONDS)
         return False
 
-    def _take(self, worker: int) -> tuple[int, ItemT] | None:
-        """The next item for a worker, in this order: what it took before, what is ready, what another has not begun."""
-        mine = self._taken[worker]
+    def _take(self) -> tuple[int, ItemT] | None:
+        """The next item in order; none when there is nothing left to do."""
         with self._changed:
             while not self._closed:
-                if not mine and self._ready:
-                    share = -(-len(self._ready) // self._plan.workers)
-                    for _ in range(min(self._plan.grain, share)):
-                        mine.append(self._ready.popleft())
-                if mine:
-                    return mine.popleft()
-                if fullest := max(self._taken, key=len):
-                    return fullest.popleft()
+                if self._ready:
+                    return self._ready.popleft()
                 if self._exhausted:
                     return None
                 self._changed.wait(POLL_SECONDS)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facefusion.core.errors import ResourceError
-from facefusion.memory.budget import FRAMES_IN_PASSING, GIB, MemoryBudget, MemoryNeed, automatic_workers, session_bytes
+from facefusion.memory.budget import GIB, GROUPS_IN_PASSING, MemoryBudget, MemoryNeed, automatic_workers, session_bytes
 from facefusion.memory.machine import Machine
 
 MIB = 1 << 20
@@ -18,7 +18,7 @@ def machine(*, cores: float = 8, gigabytes: float = 64, available: float | None 
 
 def test_enough_memory_gives_every_worker_two_frames():
     plan = MemoryBudget(8, machine()).plan(MemoryNeed(frame=24 * MIB, worker=50 * MIB), workers=4)
-    assert (plan.workers, plan.window) == (4, 4 * 2 + FRAMES_IN_PASSING)
+    assert (plan.workers, plan.window) == (4, 4 * 2 + GROUPS_IN_PASSING)
     assert plan.expected == 200 * MIB + 4 * 50 * MIB + 10 * 24 * MIB
     assert plan.limit == 8 * GIB
 
@@ -66,19 +66,35 @@ def test_without_a_limit_nine_tenths_of_what_is_free_count():
     assert not budget.chosen
 
 
+def test_frames_that_are_worked_on_together_are_alive_together():
+    budget = MemoryBudget(2, machine())
+    need = MemoryNeed(frame=24 * MIB, together=4, base=0)
+    plan = budget.plan(need, workers=4)
+    assert (plan.workers, plan.window) == (4, 4 * 2 + GROUPS_IN_PASSING)
+    assert plan.expected == 10 * 4 * 24 * MIB
+    with pytest.raises(ResourceError) as refused:
+        budget.plan(MemoryNeed(frame=100 * MIB, together=8), workers=4)
+    assert str(refused.value) == (
+        "a memory limit of 2.0 GB does not hold the smallest window of frames. "
+        "It takes about 2.5 GB: set --system-memory-limit 3, lower --execution-queue-count, "
+        "or choose smaller models or frames."
+    )
+
+
 @given(
     limit=st.integers(1, 64),
     frame=st.integers(1, 400),
+    together=st.integers(1, 8),
     worker=st.integers(0, 500),
     models=st.integers(0, 2000),
     workers=st.integers(1, 64),
 )
-def test_a_plan_never_exceeds_its_limit_and_a_refusal_is_true(limit, frame, worker, models, workers):
-    need = MemoryNeed(frame=frame * MIB, worker=worker * MIB, models=models * MIB)
+def test_a_plan_never_exceeds_its_limit_and_a_refusal_is_true(limit, frame, together, worker, models, workers):
+    need = MemoryNeed(frame=frame * MIB, together=together, worker=worker * MIB, models=models * MIB)
     try:
         plan = MemoryBudget(limit, machine(gigabytes=64)).plan(need, workers)
     except ResourceError:
-        assert need.base + need.models + need.worker + 3 * need.frame > limit * GIB
+        assert need.base + need.models + need.worker + 3 * together * need.frame > limit * GIB
     else:
         assert plan.expected <= plan.limit
         assert 1 <= plan.workers <= workers

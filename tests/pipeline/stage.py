@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -24,8 +25,9 @@ from facefusion.media.frame_image import FRAME_FORMATS
 from facefusion.media.probe import probe
 from facefusion.memory.meter import MemoryMeter
 from facefusion.observability.events import StageProgress
-from facefusion.pipeline.frames import FrameWork, Sighting
+from facefusion.pipeline.frames import FrameWork
 from facefusion.pipeline.outcome import Outcome
+from facefusion.pipeline.sighting import Sighting
 from facefusion.pipeline.stages import StageClock
 from facefusion.pipeline.video import Trim, VideoPlan, process_video
 from facefusion.pipeline.window import WindowPlan
@@ -39,11 +41,39 @@ LENGTH = 16
 WHOLE = np.eye(2, 3)
 ALL_OF_IT = Trim()
 ENCODER = EncoderSettings(threads=2)
-WINDOW = WindowPlan(window=6, workers=2, grain=2)
+WINDOW = WindowPlan(window=6, workers=2)
+
+
+class Watcher:
+    """Finds a face in each frame, whose score tells which frames it was read with, and those before it.
+
+    ``trouble`` maps a frame's index to what is raised when the frame is read.
+    """
+
+    def __init__(self, trouble: Mapping[int, Exception] = {}) -> None:
+        self._trouble = trouble
+        self._score = 0.0
+
+    def find(self, frame: Frame) -> Sighting:
+        return Sighting((oval_face(16, 16, 6),), 1)
+
+    def read(self, frames: Sequence[Frame], faces: Sequence[Sequence[Face]]) -> Sequence[Sequence[Face]]:
+        for frame in frames:
+            if frame.index in self._trouble:
+                raise self._trouble[frame.index]
+        score = 1 + len(frames) % 4 + frames[0].index % 3
+        return [[replace(face, score=score) for face in some] for some in faces]
+
+    def steady(self, frame: Frame, faces: Sequence[Face]) -> Sequence[Face]:
+        self._score = (self._score + faces[0].score) / 2
+        return [replace(face, score=self._score) for face in faces]
+
+    def afresh(self) -> Watcher:
+        return Watcher(self._trouble)
 
 
 class Smoother:
-    """Paints a square in a grey level that follows the frame numbers it has seen, so its memory shows in the result.
+    """Paints a square in a grey level that follows what it has seen, so its memory shows in the result.
 
     ``trouble`` maps a frame's index to what is raised when the frame is worked on.
     """
@@ -59,7 +89,7 @@ class Smoother:
 
     def observe(self, frame: Frame, faces: Sequence[Face]) -> float:
         self._seen = [*self._seen[-5:], frame.index]
-        return 60 + 7 * (float(np.mean(self._seen)) % 20) + len(self._seen)
+        return 60 + 7 * (float(np.mean(self._seen)) % 20) + len(self._seen) + 6 * faces[0].score
 
     def process(self, scenes: Sequence[Scene]) -> list[Picture]:
         for scene in scenes:
@@ -136,6 +166,8 @@ class Stage:
         trim: Trim = ALL_OF_IT,
         rate: Fraction | None = None,
         window: WindowPlan = WINDOW,
+        together: int = 1,
+        unreadable: Mapping[int, Exception] = {},
         fingerprint: Mapping[str, str] = {"seed": "1"},
         resume: bool = True,
         halt: bool = True,
@@ -146,11 +178,11 @@ class Stage:
         info = probe(self.source)
         encoding = Encoding.plan(info, info.size, encoder, self.output, rate)
         form = None if frames is None else FRAME_FORMATS[frames]
-        plan = VideoPlan(self.output, encoding, Sound(), 80, trim, LENGTH, window, 2, form, keep)
+        plan = VideoPlan(self.output, encoding, Sound(), 80, trim, LENGTH, together, window, 2, form, keep)
         self.sink = RecordingSink()
         work = FrameWork(
             [Trap(trouble or {})],
-            lambda: lambda _: Sighting((oval_face(16, 16, 6),), 1),
+            Watcher(unreadable),
             content or Content(),
             self.sink,
             StageClock(),

@@ -18,6 +18,7 @@ from facefusion.core.errors import ContentRefusedError, MediaError, OutputError
 from facefusion.media.frame_image import FRAME_FORMATS
 from facefusion.pipeline.left_folders import remove_stale
 from facefusion.pipeline.video import Trim
+from facefusion.pipeline.window import WindowPlan
 from tests.pipeline.kept_frames import (
     COUNT,
     EVERY_FRAME,
@@ -208,7 +209,7 @@ def test_segments_of_the_other_strategy_get_their_frames(stage):
 
 def test_frames_of_finished_segments_serve_the_other_strategy(stage):
     with pytest.raises(BrokenError):
-        stage.run({36: BrokenError()}, frames="png")
+        stage.run({36: BrokenError()}, frames="png", window=WindowPlan(window=6, workers=1))
     stage.run({number: BrokenError() for number in range(32)})
     assert stage.folders == []
 

@@ -65,6 +65,22 @@ def test_slow_work_is_cut_shorter(processors: tuple[str, ...], size: Size, lengt
     assert segment_frames(processors, size) == length
 
 
+@given(start=st.integers(0, 50), length=st.integers(13, 60), together=st.integers(1, 70))
+def test_groups_end_with_their_segment_and_count_from_its_first_frame(start: int, length: int, together: int) -> None:
+    plan = SegmentPlan(start, None, length)
+    groups: list[list[int]] = [[]]
+    for index in range(start, start + 3 * length):
+        groups[-1].append(index)
+        if plan.ends_group(index, together):
+            groups.append([])
+    assert groups.pop() == []
+    for group in groups:
+        assert plan.number_of(group[0]) == plan.number_of(group[-1])
+        place = group[0] - plan.first_of(plan.number_of(group[0]))
+        assert place % together == 0
+        assert len(group) == min(together, length - place)
+
+
 def frames_at(times: list[Fraction], last: Fraction) -> list[Frame]:
     ends = [*times[1:], times[-1] + last]
     return [Frame(n, time, PICTURE, end - time) for n, (time, end) in enumerate(zip(times, ends, strict=True))]

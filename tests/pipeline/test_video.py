@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from facefusion.core.errors import ContentRefusedError, MediaError, OutputError
+from facefusion.observability.events import FrameHeld
 from facefusion.pipeline.video import Trim
 from facefusion.pipeline.window import WindowPlan
 from facefusion.pipeline.work_folder import WorkFolder
@@ -21,6 +22,11 @@ from tests.media.clips import decode, packets_of, planes_of, times_of
 from tests.pipeline.stage import FRAMES, BrokenError, Content, Stage
 
 REPOSITORY = Path(__file__).parents[2]
+
+
+def levels(path: Path) -> list[float]:
+    """Mean luma of each frame where the stand-in paints."""
+    return [float(planes_of(frame)[0][:16, :16].mean()) for frame in decode(path)]
 
 
 def test_a_video_is_written_whole_and_the_work_folder_is_gone(tmp_path: Path) -> None:
@@ -38,7 +44,62 @@ def test_the_number_of_threads_does_not_show(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.run()
     digest = stage.digest
-    stage.run(window=WindowPlan(window=2, workers=1, grain=1))
+    stage.run(window=WindowPlan(window=2, workers=1))
+    assert stage.digest == digest
+
+
+@pytest.mark.parametrize("together", [2, 3, 16, 64])
+def test_frames_that_are_worked_on_together_depend_on_the_plan_alone(tmp_path: Path, together: int) -> None:
+    """Neither on the threads, nor on where an earlier run broke; the stand-in shows who was read with whom."""
+    stage = Stage(tmp_path)
+    outcome, _ = stage.run(together=together)
+    digest, shown = stage.digest, levels(stage.output)
+    assert (outcome.frames, outcome.faces, stage.progress) == (FRAMES, FRAMES, FRAMES)
+    assert times_of(stage.output) == times_of(stage.source)
+    stage.run(together=together, window=WindowPlan(window=2, workers=1))
+    assert stage.digest == digest
+    with pytest.raises(BrokenError):
+        stage.run({40: BrokenError()}, together=together)
+    stage.output.unlink()
+    stage.run(together=together, window=WindowPlan(window=9, workers=4))
+    assert stage.digest == digest
+    stage.run()
+    assert max(abs(a - b) for a, b in zip(shown, levels(stage.output), strict=True)) > 3
+
+
+def test_one_bad_frame_of_many_is_held_and_its_neighbours_are_not(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    bad = {5: ValueError("no luck"), 19: ValueError("none either")}
+    outcome, _ = stage.run(bad, together=4, halt=False, unreadable={33: ValueError("dark")})
+    assert outcome.held_frames == [5, 19, 33]
+    assert (outcome.frames, outcome.faces) == (FRAMES, FRAMES - 3)
+    held = [event for event in stage.sink.events if isinstance(event, FrameHeld)]
+    assert sorted((event.index, event.reason) for event in held) == [
+        (5, "ValueError: no luck"),
+        (19, "ValueError: none either"),
+        (33, "ValueError: dark"),
+    ]
+    shown, untouched = levels(stage.output), levels(stage.source)
+    stage.run(together=4)
+    whole = levels(stage.output)
+    assert [shown[number] for number in (5, 19, 33)] == pytest.approx(
+        [untouched[number] for number in (5, 19, 33)], abs=2
+    )
+    beside = (4, 6, 7, 16, 17, 18, 31)
+    assert [shown[number] for number in beside] == pytest.approx([whole[number] for number in beside], abs=2)
+    assert max(abs(shown[number] - untouched[number]) for number in beside) > 20
+
+
+def test_dropped_frames_leave_the_groups_as_they_are(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    rate = Fraction(12)
+    outcome, _ = stage.run(together=4, rate=rate)
+    digest = stage.digest
+    assert outcome.dropped_frames > 0
+    with pytest.raises(BrokenError):
+        stage.run({40: BrokenError(), 41: BrokenError(), 42: BrokenError()}, together=4, rate=rate)
+    stage.output.unlink()
+    stage.run(together=4, rate=rate)
     assert stage.digest == digest
 
 

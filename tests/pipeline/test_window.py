@@ -1,4 +1,4 @@
-"""The bounded window: order, bounds, no idle worker, and failures from every side."""
+"""The bounded window: order, bounds, turns, no idle worker, and failures from every side."""
 
 from __future__ import annotations
 
@@ -13,9 +13,17 @@ from hypothesis import strategies as st
 
 from facefusion.core.errors import ResourceError, Stopped
 from facefusion.core.stop import StopToken
-from facefusion.pipeline.window import WindowPlan, run_in_order
+from facefusion.pipeline.window import Turn, WindowPlan, run_in_order
 
 TIMEOUT = 10.0
+
+
+def as_it_is(number: int, turn: Turn) -> int:
+    return number
+
+
+def square(number: int, turn: Turn) -> int:
+    return number * number
 
 
 def threads_of_windows() -> list[str]:
@@ -27,19 +35,16 @@ def threads_of_windows() -> list[str]:
     count=st.integers(0, 40),
     workers=st.integers(1, 6),
     window=st.integers(1, 9),
-    grain=st.integers(1, 8),
 )
-def test_every_item_comes_back_once_and_in_order(count: int, workers: int, window: int, grain: int) -> None:
-    plan = WindowPlan(window=window, workers=workers, grain=grain)
-    assert list(run_in_order(range(count), lambda number: number * number, plan, StopToken())) == [
-        number * number for number in range(count)
-    ]
+def test_every_item_comes_back_once_and_in_order(count: int, workers: int, window: int) -> None:
+    plan = WindowPlan(window=window, workers=workers)
+    assert list(run_in_order(range(count), square, plan, StopToken())) == [number * number for number in range(count)]
     assert threads_of_windows() == []
 
 
 @settings(max_examples=30)
-@given(workers=st.integers(1, 4), window=st.integers(1, 8), grain=st.integers(1, 8))
-def test_no_more_items_than_the_window_are_alive(workers: int, window: int, grain: int) -> None:
+@given(workers=st.integers(1, 4), window=st.integers(1, 8))
+def test_no_more_items_than_the_window_are_alive(workers: int, window: int) -> None:
     lock = threading.Lock()
     begun = 0
     finished = 0
@@ -53,53 +58,152 @@ def test_no_more_items_than_the_window_are_alive(workers: int, window: int, grai
                 most = max(most, begun - finished)
             yield number
 
-    for _ in run_in_order(items(), lambda number: number, WindowPlan(window, workers, grain), StopToken()):
+    for _ in run_in_order(items(), as_it_is, WindowPlan(window, workers), StopToken()):
         with lock:
             finished += 1
     assert most <= window
 
 
-@pytest.mark.parametrize("grain", [1, 4, 64])
 @pytest.mark.parametrize("length", [2, 3, 5, 9])
-def test_no_worker_is_idle_while_a_frame_waits(length: int, grain: int) -> None:
-    """With two workers, any two unfinished frames are worked on at once, however many a worker takes at a time.
-
-    The first frame blocks until every other frame is finished, so all of them must be done by the second worker, even
-    those that the first one took along with its own.
-    """
+def test_no_worker_is_idle_while_an_item_waits(length: int) -> None:
+    """The first item blocks until every other is finished, so all of them must be done by the second worker."""
     others_done = threading.Semaphore(0)
 
-    def work(number: int) -> int:
+    def work(number: int, turn: Turn) -> int:
         if number == 0:
             for _ in range(length - 1):
-                assert others_done.acquire(timeout=TIMEOUT), "a frame waited while a worker was idle"
+                assert others_done.acquire(timeout=TIMEOUT), "an item waited while a worker was idle"
         else:
             others_done.release()
         return number
 
-    plan = WindowPlan(window=length, workers=2, grain=grain)
+    plan = WindowPlan(window=length, workers=2)
     assert list(run_in_order(range(length), work, plan, StopToken())) == list(range(length))
+
+
+@settings(max_examples=30)
+@given(
+    waits=st.lists(st.sampled_from([0.0, 0.0, 0.001, 0.003]), max_size=30),
+    takes=st.sets(st.integers(0, 29)),
+    workers=st.integers(1, 5),
+    window=st.integers(1, 8),
+)
+def test_turns_come_one_at_a_time_in_order_whoever_is_quick(
+    waits: list[float], takes: set[int], workers: int, window: int
+) -> None:
+    """Also where some items leave their turn."""
+    had: list[int] = []
+    inside = threading.Semaphore(1)
+
+    def work(number: int, turn: Turn) -> int:
+        threading.Event().wait(waits[number])
+        if number in takes:
+            with turn:
+                assert inside.acquire(blocking=False), "two turns at once"
+                had.append(number)
+                inside.release()
+        return number
+
+    count = len(waits)
+    assert list(run_in_order(range(count), work, WindowPlan(window, workers), StopToken())) == list(range(count))
+    assert had == sorted(takes & set(range(count)))
+
+
+def test_only_the_turn_is_waited_for() -> None:
+    """The first item stays in its turn until the second is ready for its own, and after it until that is through."""
+    ready, through = threading.Event(), threading.Event()
+
+    def work(number: int, turn: Turn) -> int:
+        if number == 0:
+            with turn:
+                assert ready.wait(TIMEOUT)
+            assert through.wait(TIMEOUT)
+        else:
+            ready.set()
+            with turn:
+                through.set()
+        return number
+
+    assert list(run_in_order(range(2), work, WindowPlan(2, 2), StopToken())) == [0, 1]
+
+
+def test_who_waits_for_a_turn_that_never_comes_is_let_go_by_a_failure() -> None:
+    waiting = threading.Barrier(3, timeout=TIMEOUT)
+    beyond: list[int] = []
+
+    def work(number: int, turn: Turn) -> int:
+        waiting.wait()
+        if number == 0:
+            raise ValueError("nought")
+        with turn:
+            beyond.append(number)
+        return number
+
+    with pytest.raises(ValueError, match="nought"):
+        list(run_in_order(range(9), work, WindowPlan(3, 3), StopToken()))
+    assert beyond == []
+    assert threads_of_windows() == []
+
+
+def test_a_failure_in_a_turn_is_raised_in_the_caller() -> None:
+    def work(number: int, turn: Turn) -> int:
+        with turn:
+            if number == 3:
+                raise ValueError("three")
+        return number
+
+    seen: list[int] = []
+    with pytest.raises(ValueError, match="three"):
+        seen.extend(run_in_order(range(50), work, WindowPlan(6, 3), StopToken()))
+    assert seen == list(range(len(seen))) and len(seen) <= 3
+    assert threads_of_windows() == []
+
+
+def test_who_waits_for_a_turn_is_let_go_by_a_stop_request() -> None:
+    stop = StopToken()
+    in_turn = threading.Event()
+    beyond: list[int] = []
+
+    def work(number: int, turn: Turn) -> int:
+        if number == 0:
+            with turn:
+                in_turn.set()
+                stop.request("test")
+                assert closed.wait(TIMEOUT)
+        else:
+            assert in_turn.wait(TIMEOUT)
+            with turn:
+                beyond.append(number)
+        return number
+
+    closed = threading.Event()
+    results = run_in_order(range(9), work, WindowPlan(3, 3), stop, watch=lambda: None)
+    threading.Timer(0.3, closed.set).start()
+    with pytest.raises(Stopped):
+        next(results)
+    assert beyond == []
+    assert threads_of_windows() == []
 
 
 def test_all_workers_work_at_once() -> None:
     together = threading.Barrier(4, timeout=TIMEOUT)
 
-    def work(number: int) -> int:
+    def work(number: int, turn: Turn) -> int:
         together.wait()
         return number
 
-    assert len(list(run_in_order(range(8), work, WindowPlan(8, 4, 2), StopToken()))) == 8
+    assert len(list(run_in_order(range(8), work, WindowPlan(8, 4), StopToken()))) == 8
 
 
 def test_failure_of_a_worker_is_raised_in_the_caller() -> None:
-    def work(number: int) -> int:
+    def work(number: int, turn: Turn) -> int:
         if number == 7:
             raise ValueError("seven")
         return number
 
     seen: list[int] = []
     with pytest.raises(ValueError, match="seven"):
-        seen.extend(run_in_order(range(100), work, WindowPlan(4, 2, 1), StopToken()))
+        seen.extend(run_in_order(range(100), work, WindowPlan(4, 2), StopToken()))
     assert seen == list(range(len(seen)))
     assert len(seen) <= 7
     assert threads_of_windows() == []
@@ -111,7 +215,7 @@ def test_failure_of_the_producer_is_raised_in_the_caller() -> None:
         raise OSError("the file ended")
 
     with pytest.raises(OSError, match="the file ended"):
-        list(run_in_order(items(), lambda number: number, WindowPlan(2, 2, 1), StopToken()))
+        list(run_in_order(items(), as_it_is, WindowPlan(2, 2), StopToken()))
     assert threads_of_windows() == []
 
 
@@ -128,7 +232,7 @@ def test_failure_of_the_caller_ends_the_threads_and_closes_the_producer() -> Non
             closed.set()
 
     source = items()
-    results = run_in_order(source, lambda number: number, WindowPlan(3, 2, 1), StopToken())
+    results = run_in_order(source, as_it_is, WindowPlan(3, 2), StopToken())
     assert next(results) == 0
     results.close()
     assert threads_of_windows() == []
@@ -146,7 +250,7 @@ def test_a_stop_request_ends_an_endless_run() -> None:
             number += 1
 
     with pytest.raises(Stopped):
-        for number in run_in_order(endless(), lambda number: number, WindowPlan(3, 2, 1), stop):
+        for number in run_in_order(endless(), as_it_is, WindowPlan(3, 2), stop):
             if number == 5:
                 stop.request("test")
     assert threads_of_windows() == []
@@ -156,14 +260,14 @@ def test_a_stop_request_is_heard_where_the_next_result_is_always_ready() -> None
     stop = StopToken()
     all_done = threading.Event()
 
-    def work(number: int) -> int:
+    def work(number: int, turn: Turn) -> int:
         if number == 2:
             all_done.set()
         return number
 
     taken = []
     with pytest.raises(Stopped):
-        for number in run_in_order(range(3), work, WindowPlan(3, 1, 1), stop):
+        for number in run_in_order(range(3), work, WindowPlan(3, 1), stop):
             taken.append(number)
             assert all_done.wait(TIMEOUT)
             stop.request("test")
@@ -184,8 +288,8 @@ def test_under_pressure_one_item_at_a_time_is_alive() -> None:
                 most_under_pressure = max(most_under_pressure, alive)
             yield number
 
-    plan = WindowPlan(window=6, workers=2, grain=2)
-    for _ in run_in_order(items(), lambda number: number, plan, StopToken(), under_pressure=lambda: pressed):
+    plan = WindowPlan(window=6, workers=2)
+    for _ in run_in_order(items(), as_it_is, plan, StopToken(), under_pressure=lambda: pressed):
         with lock:
             alive -= 1
     assert most_under_pressure == 1
@@ -203,7 +307,7 @@ def test_threads_that_the_system_refuses_end_the_work_instead_of_hanging_it(monk
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", refuse_the_third)
     with pytest.raises(ResourceError, match=r"^the system does not start 9 threads\. Lower --execution-thread-count"):
-        list(run_in_order(range(100), lambda number: number, WindowPlan(2, 8, 1), StopToken()))
+        list(run_in_order(range(100), as_it_is, WindowPlan(2, 8), StopToken()))
     assert threads_of_windows() == []
 
 
@@ -219,6 +323,6 @@ def test_what_watches_is_asked_while_a_slow_item_is_waited_for() -> None:
             raise ResourceError("over the limit")
 
     with pytest.raises(ResourceError, match="over the limit"):
-        list(run_in_order([1], lambda _: released.wait(TIMEOUT), WindowPlan(2, 1, 1), StopToken(), watch=watch))
+        list(run_in_order([1], lambda _, turn: released.wait(TIMEOUT), WindowPlan(2, 1), StopToken(), watch=watch))
     assert asked == 3
     assert threads_of_windows() == []

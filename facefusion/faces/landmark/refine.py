@@ -11,11 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from facefusion.core.graph import pictures_at_once
 from facefusion.core.values import Face, Landmarks68, Picture
 from facefusion.faces.landmark.base import OutlineReader
 from facefusion.faces.landmark.estimate import OutlineEstimator
 from facefusion.faces.landmark.points import five_of_sixty_eight, outline_points
-from facefusion.faces.landmark.upright import quarter_turn, upright_crop
+from facefusion.faces.landmark.upright import SIDE, quarter_turn, upright_crop
 from facefusion.faces.smoothing import PointSmoother
 from facefusion.vision.geometry import invert, transform_points
 
@@ -38,15 +39,27 @@ class OutlineRefiner:
 
     def refine(self, picture: Picture, faces: Sequence[Face]) -> list[Face]:
         """The same faces in order, with 68 points where they could be read."""
-        if not faces:
-            return []
-        estimates = self._estimator.estimate([face.landmarks5 for face in faces])
+        return self.refine_each([picture], [faces])[0]
+
+    def refine_each(self, pictures: Sequence[Picture], faces: Sequence[Sequence[Face]]) -> list[list[Face]]:
+        """:meth:`refine` for several pictures, whose faces go through the graphs together."""
+        all_of_them = [(picture, face) for picture, some in zip(pictures, faces, strict=True) for face in some]
+        at_once = pictures_at_once(SIDE, SIDE)
+        refined: list[Face] = []
+        for first in range(0, len(all_of_them), at_once):
+            refined += self._refined(all_of_them[first : first + at_once])
+        each = iter(refined)
+        return [[next(each) for _ in some] for some in faces]
+
+    def _refined(self, faces: Sequence[tuple[Picture, Face]]) -> list[Face]:
+        estimates = self._estimator.estimate([face.landmarks5 for _, face in faces])
         crops = [
-            upright_crop(picture, face.box, quarter_turn(points)) for face, points in zip(faces, estimates, strict=True)
+            upright_crop(picture, face.box, quarter_turn(points))
+            for (picture, face), points in zip(faces, estimates, strict=True)
         ]
         refined = []
         readings = self._reader.read([crop.pixels for crop in crops])
-        for face, estimate, crop, reading in zip(faces, estimates, crops, readings, strict=True):
+        for (_, face), estimate, crop, reading in zip(faces, estimates, crops, readings, strict=True):
             points: Landmarks68 | None = None if face.mesh is not None else estimate
             if reading.confidence > self._minimum_confidence:
                 points = transform_points(invert(crop.frame_to_crop), reading.points.astype(np.float64)).astype(
