@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from facefusion.core.errors import ModelError
+
+Numbers: TypeAlias = Mapping[str, float | int | str | tuple[float, ...]]
+"""By name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,7 @@ class ModelCard:
     """Name of the graph in the model store; none for a model that is code only."""
     embedded: bool = False
     """True where pip alone can bring it."""
-    numbers: Mapping[str, float | int | str | tuple[float, ...]] = field(default_factory=dict)
+    numbers: Numbers = field(default_factory=dict)
     """What the family needs to know by number: input size, mean, scale, thresholds."""
     graph: GraphFile | None = None
     """How ``file`` is made; none for a model that is code only."""

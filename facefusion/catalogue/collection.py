@@ -6,10 +6,10 @@ folder COLLECTION of a folder of models.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from facefusion.catalogue.card import GraphFile, ModelCard, Publication
+from facefusion.catalogue.card import GraphFile, ModelCard, Numbers, Publication
 from facefusion.catalogue.convert.formats import VERBATIM
 
 SEPARATOR = "/"
@@ -32,6 +32,8 @@ class Collection:
     """Where its models can be had; none for the user's own."""
     terms: str = ""
     """As those of a card."""
+    numbers: Numbers = field(default_factory=dict)
+    """Of each of its models."""
 
     def card(self, model: str) -> ModelCard:
         """The card of one of its models, whether there is such a file or not."""
@@ -47,6 +49,7 @@ class Collection:
             year=self.year,
             origin="a file of the user's own" if self.publication is None else f"FaceFusion, {self.publication.base}",
             file=file,
+            numbers=self.numbers,
             graph=graph,
             terms=self.terms,
         )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
-from facefusion.catalogue.card import Download, GraphFile, ModelCard, Part, Publication, Wheel
+from facefusion.catalogue.card import Download, GraphFile, ModelCard, Numbers, Part, Publication, Wheel
 from facefusion.catalogue.collection import Collection
 from facefusion.catalogue.convert import formats
 from facefusion.core.errors import ModelError
@@ -78,11 +78,25 @@ def _cards(tables: list[_Fields], files: Mapping[str, GraphFile]) -> list[ModelC
             fields.fail("is there twice")
     _check_files(cards)
     by_name = {card.name: card for card in cards}
-    for card in cards:
-        for name in card.companions:
-            _found(by_name, name, f"model {card.name!r}")
-    embedded = {card.name for card in cards if card.embedded}
-    return [card if embedded.issuperset(card.companions) else replace(card, embedded=False) for card in cards]
+    return [
+        card if all(one.embedded for one in _beside(card, by_name)) else replace(card, embedded=False) for card in cards
+    ]
+
+
+def _beside(card: ModelCard, cards: Mapping[str, ModelCard], above: tuple[str, ...] = ()) -> Iterator[ModelCard]:
+    """The models that a card runs beside its own, and those that these run.
+
+    Raises:
+        ModelError: one is not there, or runs itself by way of others.
+    """
+    path = (*above, card.name)
+    for name in card.companions:
+        if name in path:
+            circle = " runs ".join(repr(one) for one in (*path[path.index(name) :], name))
+            raise ModelError(f"The model catalogue is wrong: model {circle}")
+        companion = _found(cards, name, f"model {card.name!r}")
+        yield companion
+        yield from _beside(companion, cards, path)
 
 
 def _preferred(cards: Iterable[ModelCard], kind: str, name: str) -> ModelCard:
@@ -199,6 +213,7 @@ def _collection(fields: _Fields) -> Collection:
         vendor=fields.take("vendor", str),
         year=fields.take("year", int),
         publication=None if base is None else Publication(base, hosts),
+        numbers=fields.numbers(),
     )
 
 
@@ -268,7 +283,7 @@ class _Fields:
         own = [next((table[name] for name in _LABELS if name in table), "?") for table in tables]
         return [_Fields(f"{name} {label!r}", table) for label, table in zip(own, tables, strict=True)]
 
-    def numbers(self) -> Mapping[str, float | int | str | tuple[float, ...]]:
+    def numbers(self) -> Numbers:
         taken = self.take(_NUMBERS, dict, {})
         numbers = {name: tuple(value) if isinstance(value, list) else value for name, value in taken.items()}
         for name, value in numbers.items():

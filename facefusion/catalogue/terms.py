@@ -16,7 +16,7 @@ TOLD = ".licences-told"
 def tell_terms(cards: Iterable[ModelCard], folder: Path, events: EventSink) -> None:
     """Tell the terms of those models whose licence does not allow every use, where nobody told them before.
 
-    Where nothing can be written into the folder they are told each time.
+    Where that cannot be noted in the folder they are told each time.
     """
     file = folder / TOLD
     told: set[str] = set()
@@ -24,11 +24,19 @@ def tell_terms(cards: Iterable[ModelCard], folder: Path, events: EventSink) -> N
         told.update(file.read_text(encoding="utf-8", errors="replace").splitlines())
     # A model that was chosen may also be one that another runs beside its own.
     fresh = {card.name: card for card in cards if card.terms and card.name not in told}
+    if not fresh:
+        return
+    when = "This is said once" if _noted(fresh, file) else f"This is said each time, as {file} cannot be written"
     for card in fresh.values():
-        sentence = f"The model {card.name} (by {card.vendor}, licence: {card.licence}) {card.terms}. This is said once."
+        sentence = f"The model {card.name} (by {card.vendor}, licence: {card.licence}) {card.terms}. {when}."
         events.emit(Notice(sentence, warning=True))
-    if fresh:
-        with contextlib.suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-            with file.open("a", encoding="utf-8") as notes:
-                notes.writelines(f"{name}\n" for name in fresh)
+
+
+def _noted(names: Iterable[str], file: Path) -> bool:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8") as notes:
+            notes.writelines(f"{name}\n" for name in names)
+    except OSError:
+        return False
+    return True

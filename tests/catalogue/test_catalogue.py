@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -144,6 +145,29 @@ def test_a_card_knows_the_terms_of_its_licence():
     assert Catalogue.parse(text).card("toy").terms == "is free"
 
 
+SPDX = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC-BY-4.0", "GPL-3.0-only", "MIT"}
+"""Identifiers of https://spdx.org/licenses that the catalogue uses; none of these licences forbids a use."""
+
+OWN = {"Non-Commercial", "OpenRAIL-M", "ResearchRAIL", "S-Lab-1.0", "unknown"}
+"""What SPDX has no identifier for: named as FaceFusion names it."""
+
+CODE = {"that of this program; topology data Apache-2.0", "those of its companions", "of the user's own"}
+
+
+def test_every_licence_is_one_that_is_known_and_says_what_it_does_not_allow():
+    collected = [collection.card("somebody_224") for collection in Catalogue.load().collections]
+    everything = (*Catalogue.load().cards(), *collected)
+    assert {card.licence for card in everything} <= SPDX | OWN | CODE
+    assert {card.licence for card in everything if card.terms} == OWN
+    assert not [card.name for card in everything if card.licence in OWN and not card.terms]
+
+
+@pytest.mark.parametrize("licence", sorted(SPDX | OWN))
+def test_every_licence_is_explained(licence):
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    assert f"| `{licence}` |" in page
+
+
 def test_models_that_may_not_be_used_commercially_say_so():
     restricted = {card.name for card in Catalogue.load().cards() if card.terms}
     assert {"inswapper_128", "hyperswap_1a_256", "codeformer", "retinaface", "arcface_w600k_r50"} <= restricted
@@ -248,10 +272,14 @@ def test_models_of_code_may_share_a_name_where_their_kinds_differ():
         Catalogue.parse(GOOD + COMPANIONS.format(name="toy", companions="[]").replace("face_swapper", "face_enhancer"))
 
 
-def test_models_that_work_in_tiles_say_what_a_worker_takes():
-    tiled = [card for card in Catalogue.load().cards() if "tile" in card.numbers]
-    assert {card.name for card in tiled} == {"waifu2x_photo_2x", "waifu2x_x2", "real_esrgan_x4"}
-    assert all(float(str(card.numbers["worker_megabytes"])) >= 100 for card in tiled)
+def test_every_model_with_a_graph_says_what_a_worker_takes():
+    catalogue = Catalogue.load()
+    graphs = [card for card in catalogue.cards() if card.graph is not None]
+    collected = [collection.card("somebody_224") for collection in catalogue.collections]
+    taken = {card.name: card.number("worker_megabytes") for card in (*graphs, *collected)}
+    assert all(10 <= megabytes <= 2000 and megabytes % 10 == 0 for megabytes in taken.values())
+    assert taken["waifu2x_photo_2x"] == taken["waifu2x_x2"]
+    assert taken["gpen_bfr_256"] < taken["gpen_bfr_512"] < taken["gpen_bfr_1024"] < taken["gpen_bfr_2048"]
 
 
 def test_a_number_of_an_entry_must_be_one():
@@ -293,6 +321,32 @@ def test_a_model_of_code_is_embedded_only_with_its_companions():
     text = GOOD + PUBLISHED + COMPANIONS.format(name="many", companions='["net_1.4"]')
     assert not Catalogue.parse(text).card("many").embedded
     assert Catalogue.parse(text.replace('companions = ["net_1.4"]', "companions = []")).card("many").embedded
+
+
+def test_companions_of_companions_count_too():
+    chain = COMPANIONS.format(name="many", companions='["few"]') + COMPANIONS.format(
+        name="few", companions='["net_1.4"]'
+    )
+    catalogue = Catalogue.parse(GOOD + PUBLISHED + chain)
+    assert not catalogue.card("few").embedded
+    assert not catalogue.card("many").embedded
+    assert "many" not in {card.name for card in catalogue.embedded()}
+    assert Catalogue.parse(GOOD + chain.replace('"net_1.4"', "")).card("many").embedded
+
+
+@pytest.mark.parametrize(
+    ("parts", "circle"),
+    [
+        ({"first": "first"}, "'first' runs 'first'"),
+        ({"first": "second", "second": "first"}, "'first' runs 'second' runs 'first'"),
+        ({"zero": "first", "first": "second", "second": "first"}, "'first' runs 'second' runs 'first'"),
+    ],
+)
+def test_a_model_that_runs_itself_is_a_mistake_of_the_catalogue(parts, circle):
+    text = "".join(COMPANIONS.format(name=name, companions=f'["{other}"]') for name, other in parts.items())
+    with pytest.raises(ModelError) as refused:
+        Catalogue.parse(GOOD + text)
+    assert str(refused.value) == f"The model catalogue is wrong: model {circle}."
 
 
 def test_a_companion_that_is_not_there_is_a_mistake_of_the_catalogue():

@@ -67,9 +67,9 @@ def test_every_model_is_listed_with_whether_it_is_here(call, tmp_path):
     assert [name for name, _ in listed][1:] == [
         card.name for kind in Catalogue.load().kinds for card in Catalogue.load().cards(kind)
     ]
-    assert listed["xseg_1", "face_occluder"] == "verified 7 bytes GPL-3.0"
-    assert listed["xseg_2", "face_occluder"] == "not verified GPL-3.0"
-    assert listed["xseg_3", "face_occluder"] == "missing GPL-3.0"
+    assert listed["xseg_1", "face_occluder"] == "verified 7 bytes GPL-3.0-only"
+    assert listed["xseg_2", "face_occluder"] == "not verified GPL-3.0-only"
+    assert listed["xseg_3", "face_occluder"] == "missing GPL-3.0-only"
     assert listed["many", "face_occluder"] == "missing those of its companions"
     assert listed["mesh", "face_swapper"] == "code that of this program; topology data Apache-2.0"
     assert "xseg_2.onnx is not used: its CRC-32 is not the one in xseg_2.hash." in err
