@@ -21,7 +21,7 @@ FOLDER_SECONDS = 60.0
 """Longer than any change of a job takes, but for a process that hangs."""
 
 GRACE_SECONDS = 1.0
-"""How long a stop waits for the folder, in all: what was done up to it is to be written down."""
+"""How long a stop waits for the folder, in all: a job that is done is to be put where it belongs."""
 
 REMEDY = "End the process that hangs, or choose another folder with --jobs-path."
 

@@ -85,7 +85,7 @@ class JobRun:
 
     def _read(self) -> None:
         """Take the job as its file has it."""
-        job = self._means.store.find(self._job.id)
+        job = self._means.store.held(self._job.id)
         if job.status is not JobStatus.QUEUED:
             raise JobError(f"the job {job.name} was made {job.status.value} while it ran", "It was left as it is.")
         self._job = job if job.typed == self._job.typed else replace(job, typed=self._job.typed)

@@ -4,6 +4,9 @@ Any number of processes may use one jobs folder at once. Each change happens alo
 is read again, changed, written whole, and moved to another status's folder last. So at any moment each job has one
 whole file, and a process that is killed leaves the job as it was before the change or after it; only a job to be
 moved may then be left in its old folder with its new content, from where the same command moves it.
+
+What a job that is held goes through in its folder is written without that lock: nobody else changes such a job. So a
+process that hangs keeps none from writing down what it has done.
 """
 
 from __future__ import annotations
@@ -239,14 +242,21 @@ class JobStore:
         with self._alone_for(job_id):
             return self._locks.is_held(self._located(job_id).id)
 
+    def held(self, job_id: str) -> Job:
+        """A job that the caller holds, as its file has it now: somebody may have edited that by hand.
+
+        Raises:
+            JobError: its file is no longer there, or cannot be read.
+        """
+        return self._read(job_id)
+
     def save(self, job: Job) -> Job:
         """Write a job that the caller holds, in the folder of its status, and return it as it was written.
 
         Raises:
             JobError: its file is no longer there.
         """
-        with self._alone():
-            return self._save(job)
+        return self._save(job)
 
     def move(self, job: Job, status: JobStatus) -> Job:
         """Write a job that the caller holds, put it into the folder of another status, and return it.
@@ -257,7 +267,7 @@ class JobStore:
         with self._alone():
             return self._move(job, status)
 
-    # What follows is called by who is alone with the folder, where it writes.
+    # What follows is called by who is alone with the folder, or holds the job, where it writes.
 
     def _create(self, stem: str, steps: tuple[JobStep, ...], typed: str | None = None) -> Job:
         job = Job(stem, JobStatus.DRAFTED, self._now(), None, steps, typed=typed)
@@ -299,13 +309,14 @@ class JobStore:
                 raise _busy(name, what)
 
     def _find(self, job_id: str) -> Job:
+        return self._settled(self._read(job_id))
+
+    def _read(self, job_id: str) -> Job:
         place = self._located(job_id)
         job = self._folder.read(place)
         if job is None:
             raise _unknown(job_id)
-        if job.typed is None and place.id != job_id:
-            job = replace(job, typed=job_id)
-        return self._settled(job)
+        return replace(job, typed=job_id) if job.typed is None and place.id != job_id else job
 
     def _located(self, job_id: str, status: JobStatus | None = None) -> Place:
         places = self._folder.locate(job_id)

@@ -5,6 +5,7 @@ import json
 import os
 from pathlib import Path
 
+import filelock
 import pytest
 
 from facefusion.core.errors import ContentRefusedError, JobBusyError, JobError, Stopped, UsageError
@@ -223,6 +224,23 @@ def test_a_stop_puts_the_step_back_and_the_job_goes_on_where_it_was(bench):
     assert bench.run().status is JobStatus.COMPLETED
     assert bench.work.done == [1, 2]
     assert bench.files() == {"result.mp4": "1(a) + 2(b)", "other.mp4": "3(c)"}
+
+
+def test_a_stop_puts_the_step_back_also_while_another_process_hangs(bench):
+    bench.store = JobStore(Path("jobs"), stop=bench.stop)
+    bench.queue("demo", DEMO)
+    hanging = filelock.FileLock(Path("jobs", ".locks", ".folder.lock"), thread_local=False)
+
+    def stopped(task):
+        hanging.acquire()
+        bench.stop.request("Ctrl-C")
+        bench.stop.check()
+
+    bench.work.instead = {0: stopped}
+    with pytest.raises(Stopped):
+        bench.run()
+    hanging.release()
+    assert bench.statuses() == ("queued", ["queued"])
 
 
 def test_a_stop_that_comes_with_the_last_frame_of_a_step(bench):

@@ -400,6 +400,16 @@ def test_a_stop_ends_the_wait_for_the_folder_after_a_moment_in_which_it_may_stil
     assert store.find("demo").id == "demo"
 
 
+def test_a_job_that_is_held_is_read_and_written_while_another_process_hangs(store, root):
+    store.create("demo", [ARGS])
+    store.submit("demo")
+    with store.hold("demo") as job:
+        with filelock.FileLock(root / ".locks" / ".folder.lock", thread_local=False):
+            started = store.save(job.with_step(0, status=StepStatus.STARTED))
+            assert store.held("demo") == started
+        assert store.find("demo") == started
+
+
 def test_a_root_that_is_a_file(tmp_path):
     (tmp_path / "jobs").write_bytes(b"x")
     message = message_of(lambda: JobStore(tmp_path / "jobs").create("demo"), OutputError)
