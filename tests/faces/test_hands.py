@@ -170,7 +170,7 @@ class TestNear:
         np.testing.assert_allclose(joints[:, :2], expected, atol=1.5)
         assert len(self.reads.runs) == 2
 
-    @pytest.mark.parametrize(("green", "reads", "found"), [(0.45, 1, 0), (0.6, 2, 0), (0.8, 2, 1)])
+    @pytest.mark.parametrize(("green", "reads", "found"), [(0.45, 1, 0), (0.8, 2, 0), (0.9, 2, 1)])
     def test_it_must_be_sure_the_first_time_and_surer_the_second(self, pool, green, reads, found):
         picture, _ = scene(12, 14, green)
         assert len(self.finder(pool).near(picture, HEAD)) == found

@@ -15,7 +15,17 @@ from facefusion.core.errors import FaceFusionError
 from facefusion.core.values import Face, Size
 from facefusion.faces.landmark.points import SIXTY_EIGHT
 from facefusion.faces.mask.area import AREAS, area_mask
-from facefusion.faces.mask.base import AREA, BOX, NO_MASKS, OCCLUSION, REGION, SEAM_MASKS, SWAP_MASKS, MaskUse
+from facefusion.faces.mask.base import (
+    AREA,
+    BOX,
+    NO_MASKS,
+    OCCLUSION,
+    OUTLINE_MASKS,
+    REGION,
+    SEAM_MASKS,
+    SWAP_MASKS,
+    MaskUse,
+)
 from facefusion.faces.mask.box import Padding, box_mask, padding_mask
 from facefusion.faces.mask.curve import soften_inward
 from facefusion.faces.mask.masker import BOUND_SIDE, BOUND_TEMPLATE, PLAIN, FaceMasker
@@ -276,6 +286,37 @@ class TestMasker:
     def test_a_processor_says_whether_padding_counts(self, use, padding):
         mask = masker(use, face_mask_padding=(20,), face_mask_blur=0.1).before(cut(halves()))
         np.testing.assert_array_equal(mask, box_mask(SQUARE, 0.1, padding))
+
+    @given(types_of_masks, paddings, blurs, arrays(np.uint8, (4, 4, 3)))
+    def test_nothing_is_let_through_beyond_the_padding(self, chosen, padding, blur, blocks):
+        """Half of it at the line itself where the edge is soft, whatever else was chosen."""
+        crop = blocks.repeat(32, axis=0).repeat(24, axis=1)
+        height, width = crop.shape[:2]
+        made = masker(face_mask_types=(*chosen, BOX), face_mask_padding=tuple(padding), face_mask_blur=blur)
+        before, after = made.before(cut(crop)), made.after(cut(crop, face_at(side=96)))
+        for mask in (before, after):
+            assert mask.shape == (height, width)
+            assert 0 <= mask.min() <= mask.max() <= 1
+        assert (before <= box_mask(Size(width, height), blur, padding)).all()
+        rows, columns = np.arange(height), np.arange(width)
+        beyond_rows = (rows < int(height * padding.top / 100)) | (rows >= height - int(height * padding.bottom / 100))
+        beyond_columns = (columns < int(width * padding.left / 100)) | (
+            columns >= width - int(width * padding.right / 100)
+        )
+        beyond = before[beyond_rows[:, None] | beyond_columns]
+        assert (beyond <= (0.5 + 1e-6 if int(width * 0.5 * blur) else 0)).all()
+
+    @given(types_of_masks, types_of_masks, arrays(np.uint8, (4, 4, 3)))
+    def test_another_mask_never_lets_more_through(self, chosen, others, blocks):
+        crop = blocks.repeat(64, axis=0).repeat(64, axis=1)
+        fewer = masker(face_mask_types=chosen)
+        more = masker(face_mask_types=tuple(sorted({*chosen, *others})))
+        assert (more.before(cut(crop)) <= fewer.before(cut(crop))).all()
+        assert (more.after(cut(crop, face_at())) <= fewer.after(cut(crop, face_at()))).all()
+
+    def test_a_processor_may_have_a_softness_of_its_own(self):
+        made = masker(OUTLINE_MASKS, face_mask_blur=0.7, face_mask_padding=(20,))
+        np.testing.assert_array_equal(made.before(cut(halves())), box_mask(SQUARE, 0.0, Padding(20, 20, 20, 20)))
 
     def test_a_processor_may_keep_to_areas_of_its_own(self):
         use = MaskUse(always=frozenset((AREA,)), areas=("lower-face",))
