@@ -19,12 +19,14 @@ from av.packet import Packet
 from av.video.stream import VideoStream
 
 from facefusion.core.errors import OutputError
+from facefusion.core.report import NotKept
 from facefusion.core.stop import StopToken
 from facefusion.media.container import container_of
 from facefusion.media.encoding import Encoding
 from facefusion.media.failure import explained
 from facefusion.media.output import move_into_place, part_path
 from facefusion.media.picture_line import PictureLine
+from facefusion.media.pixel_shape import MUXERS, keeps_shape, leave_room, write_pixel_shape
 from facefusion.media.probe import MediaInfo
 from facefusion.media.segment import Segment
 from facefusion.media.sound_encoder import SoundSettings
@@ -123,8 +125,12 @@ class _Assembly:
         self._container = container_of(path)
         stamps = tuple(chain.from_iterable(segment.stamps for segment in segments))
         origin = 0
+        ahead = Fraction(0)
         if cut.start is None:  # else they count from it
             origin = min(math.floor(source.origin / encoding.time_base), stamps[0])
+            if self._container.sound.with_picture:
+                ahead = (stamps[0] - origin) * encoding.time_base
+                origin = stamps[0]
         self._line = PictureLine(
             tuple(stamp - origin for stamp in stamps),
             stamps[-1] - origin + segments[-1].last_duration,
@@ -143,8 +149,10 @@ class _Assembly:
         self._tracks = stack.enter_context(
             TrackCopier(source, self._output, self._container, sound.settings, sound.replacement)
         )
-        span = Span(self._start, cut.end, trimmed=cut.start is not None)
-        self._tracks.begin(span, self._line.length)
+        if self._needs_room:
+            leave_room(self._stream)
+        span = Span(self._start, cut.end, trimmed=cut.start is not None or ahead > 0)
+        self._tracks.begin(span, self._line.length, ahead)
 
     def write(self, stop: StopToken) -> tuple[Expected, tuple[str, ...]]:
         """Write everything; what the file has to be, and what was said on the way."""
@@ -155,16 +163,34 @@ class _Assembly:
             self._output.mux_one(packet)
         self._tracks.finish()
         self._output.close()
+        self._see_to_shape()
         self._tracks.look_for_losses(self._part)
         expected = Expected(
             frames=len(self._line.stamps),
-            span=self._line.span,
+            span=self._line.stretch if self._container.begins_at_once else self._line.span,
             tolerance=self._container.slack / self._encoding.frame_rate,
             size=self._encoding.size,
             tracks=self._tracks.filled("audio", "subtitle"),
             void_tracks=self._tracks.void("audio", "subtitle"),
         )
         return expected, tuple(self._tracks.notices)
+
+    @property
+    def _needs_room(self) -> bool:
+        return self._encoding.sample_aspect != 1 and self._container.muxer in MUXERS
+
+    def _see_to_shape(self) -> None:
+        """Once the file is complete: have the shape of its pixels told in it, or say that it is not."""
+        aspect = self._encoding.sample_aspect
+        if self._needs_room:
+            write_pixel_shape(self._part, self._encoding.size, aspect)
+        elif aspect != 1 and not keeps_shape(self._part, aspect):
+            self._tracks.notices.append(
+                NotKept(
+                    f"The output's container cannot tell that pixels of {self._source.path.name} are "
+                    f"{float(aspect):.4g} times as wide as high; players show them square."
+                )
+            )
 
     def _add_picture(self) -> VideoStream:
         with av.open(str(self._segments[0].path.absolute())) as first:

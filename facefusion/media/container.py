@@ -59,6 +59,8 @@ class Container:
     """Frames a second that it can have; empty: any."""
     constant_rate: bool = False
     """Frames have numbers, not times: a variable rate cannot be kept."""
+    begins_at_once: bool = False
+    """The first frame is shown from 0 on, whatever its time is; those after it have theirs."""
     slack: int = 1
     """Frames by which the length read back may be off: some containers keep coding times alone, or give only the first
     of the frames that share a packet a time."""
@@ -139,7 +141,15 @@ MXF_RATES = (
 """What FFmpeg's muxer takes and its reader reads as it was."""
 
 CONTAINERS: dict[str, Container] = {
-    ".avi": Container("avi", in_band=True, refused=HEVC, encoder_options=IN_ORDER, constant_rate=True, sound=IN_AVI),
+    ".avi": Container(
+        "avi",
+        in_band=True,
+        refused=HEVC,
+        encoder_options=IN_ORDER,
+        constant_rate=True,
+        begins_at_once=True,
+        sound=IN_AVI,
+    ),
     ".m4v": Container(
         "mp4", encoders=H26X, options=MP4_OPTIONS, edit_lists=True, covers=True, sound=IN_M4V, subtitles="mov_text"
     ),

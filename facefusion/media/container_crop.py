@@ -6,13 +6,15 @@ QuickTime and MP4 (ISO/IEC 14496-12) note a clean aperture, Matroska (RFC 9559) 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from facefusion.core.values import Size
 from facefusion.media.cropping import Crop
+from facefusion.media.ebml import VIDEO, Element, elements, number_in, tracks_of, video_tracks
 
 HEADER_BYTES = 8
 LARGE_BYTES = 8
@@ -23,16 +25,13 @@ APERTURE = struct.Struct(">8i")
 
 PATH_TO_ENTRY = (b"mdia", b"minf", b"stbl", b"stsd")
 
-SEGMENT, TRACKS, CLUSTER = 0x18538067, 0x1654AE6B, 0x1F43B675
-TRACK_ENTRY, TRACK_TYPE, VIDEO = 0xAE, 0x83, 0xE0
 LEFT, TOP, RIGHT, BOTTOM = 0x54CC, 0x54BB, 0x54DD, 0x54AA
-VIDEO_TYPE = 1
 
 
-class Part(NamedTuple):
-    """A box or an element of a file: where its contents lie."""
+class Box(NamedTuple):
+    """A box of a file: where its contents lie."""
 
-    kind: bytes | int
+    kind: bytes
     start: int
     end: int
 
@@ -70,7 +69,7 @@ def _clean_aperture(file: BinaryIO, end: int, track: int, stored: Size) -> Crop 
     return None
 
 
-def _track_number(file: BinaryIO, box: Part) -> int | None:
+def _track_number(file: BinaryIO, box: Box) -> int | None:
     for header in _boxes(file, box.start, box.end, b"tkhd"):
         file.seek(header.start)
         data = file.read(24)
@@ -79,7 +78,7 @@ def _track_number(file: BinaryIO, box: Part) -> int | None:
     return None
 
 
-def _aperture_of(file: BinaryIO, box: Part, stored: Size) -> Crop | None:
+def _aperture_of(file: BinaryIO, box: Box, stored: Size) -> Crop | None:
     for kind in PATH_TO_ENTRY:
         inner = next(_boxes(file, box.start, box.end, kind), None)
         if inner is None:
@@ -99,7 +98,7 @@ def _aperture_of(file: BinaryIO, box: Part, stored: Size) -> Crop | None:
     return None
 
 
-def _boxes(file: BinaryIO, start: int, end: int, wanted: bytes | None = None) -> Iterator[Part]:
+def _boxes(file: BinaryIO, start: int, end: int, wanted: bytes | None = None) -> Iterator[Box]:
     """The boxes between two places, or those of one kind."""
     while start + HEADER_BYTES <= end:
         file.seek(start)
@@ -112,62 +111,22 @@ def _boxes(file: BinaryIO, start: int, end: int, wanted: bytes | None = None) ->
         if stop < body or stop > end:
             return
         if wanted in (None, kind):
-            yield Part(kind, body, stop)
+            yield Box(kind, body, stop)
         start = stop
 
 
 def _matroska_crop(file: BinaryIO, end: int, number: int) -> Crop | None:
-    for segment in _elements(file, 0, end):
-        if segment.kind != SEGMENT:
-            continue
-        for tracks in _elements(file, segment.start, segment.end):
-            if tracks.kind == CLUSTER:
-                return None
-            if tracks.kind == TRACKS:
-                return _crop_of_video(file, tracks, number)
-    return None
+    tracks = tracks_of(file, end)
+    if tracks is None:
+        return None
+    entry = next(islice(video_tracks(file, tracks), number, None), None)
+    if entry is None:
+        return None
+    video = next((part for part in elements(file, entry.start, entry.end) if part.kind == VIDEO), None)
+    return None if video is None else _crop_from(file, video)
 
 
-def _crop_of_video(file: BinaryIO, tracks: Part, number: int) -> Crop | None:
-    for entry in _elements(file, tracks.start, tracks.end):
-        if entry.kind != TRACK_ENTRY:
-            continue
-        parts = {part.kind: part for part in _elements(file, entry.start, entry.end)}
-        if TRACK_TYPE not in parts or _number(file, parts[TRACK_TYPE]) != VIDEO_TYPE:
-            continue
-        if number == 0:
-            video = parts.get(VIDEO)
-            return None if video is None else _crop_from(file, video)
-        number -= 1
-    return None
-
-
-def _crop_from(file: BinaryIO, video: Part) -> Crop:
-    parts: Mapping[bytes | int, Part] = {part.kind: part for part in _elements(file, video.start, video.end)}
-    sides = (_number(file, parts[kind]) if kind in parts else 0 for kind in (LEFT, TOP, RIGHT, BOTTOM))
+def _crop_from(file: BinaryIO, video: Element) -> Crop:
+    parts = {part.kind: part for part in elements(file, video.start, video.end)}
+    sides = (number_in(file, parts[kind]) if kind in parts else 0 for kind in (LEFT, TOP, RIGHT, BOTTOM))
     return Crop(*sides)
-
-
-def _elements(file: BinaryIO, start: int, end: int) -> Iterator[Part]:
-    """The EBML elements between two places; one of unknown size reaches to the end."""
-    while start < end:
-        file.seek(start)
-        head = file.read(12)
-        kind, used = _variable(head, 0, keeps_marker=True)
-        size, length = _variable(head, used, keeps_marker=False)
-        body = start + used + length
-        stop = end if size == (1 << 7 * length) - 1 else body + size
-        yield Part(kind, body, min(stop, end))
-        start = stop
-
-
-def _variable(data: bytes, place: int, *, keeps_marker: bool) -> tuple[int, int]:
-    """A number of variable length, and how many bytes it takes."""
-    length = 9 - data[place].bit_length()
-    value = int.from_bytes(data[place : place + length], "big")
-    return (value if keeps_marker else value & ((1 << 7 * length) - 1)), length
-
-
-def _number(file: BinaryIO, part: Part) -> int:
-    file.seek(part.start)
-    return int.from_bytes(file.read(part.end - part.start), "big")

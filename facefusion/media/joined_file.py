@@ -26,6 +26,7 @@ from facefusion.media.join_tracks import CueLine, Place, SampleLine, SoundLine, 
 from facefusion.media.likeness import KINDS, matched_tracks
 from facefusion.media.output_format import codec_of
 from facefusion.media.picture_line import PictureLine
+from facefusion.media.pixel_shape import MUXERS, leave_room, write_pixel_shape
 from facefusion.media.sound_line import SLIP
 from facefusion.media.sound_track import copied_stream
 from facefusion.media.source import open_source
@@ -48,8 +49,10 @@ class JoinedFile:
     """
 
     def __init__(self, path: Path, videos: Sequence[FinishedVideo], stack: ExitStack) -> None:
+        self._path = path
         self._videos = videos
         self._container = videos[0].container
+        self._tells_shape = videos[0].info.sample_aspect != 1 and self._container.muxer in MUXERS
         self._places = _places(videos)
         self._line = _picture_line(videos, self._places)
         self._tracks: list[TrackLine] = []
@@ -78,9 +81,11 @@ class JoinedFile:
         for number, track in enumerate(self._tracks):
             self._mux(number, track.finish())
         self._output.close()
+        if self._tells_shape:
+            write_pixel_shape(self._path, self._videos[0].info.size, self._videos[0].info.sample_aspect)
         expected = Expected(
             frames=len(self._line.stamps),
-            span=self._line.span,
+            span=self._line.stretch if self._container.begins_at_once else self._line.span,
             tolerance=self._container.slack / self._videos[0].info.frame_rate,
             size=self._videos[0].info.size,
             tracks=len(self._filled),
@@ -144,6 +149,8 @@ class JoinedFile:
         context.framerate = video.info.frame_rate
         stream.time_base = self._line.time_base
         copy_description(template, stream, self._container.muxer)
+        if self._tells_shape:
+            leave_room(stream)
         if tag := CODEC_TAGS.get((codec_of(video.codec), self._container.muxer)):
             context.codec_tag = tag
         if video.info.alpha:

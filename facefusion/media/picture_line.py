@@ -38,6 +38,11 @@ class PictureLine:
         """From the first frame to the beginning of the last, in seconds."""
         return (self.stamps[-1] - self.stamps[0]) * self.time_base
 
+    @property
+    def stretch(self) -> Fraction:
+        """From 0 to the beginning of the last frame, in seconds."""
+        return self.stamps[-1] * self.time_base
+
     def place(self, packet: Packet[VideoStream], number: int, rank: int) -> Fraction:
         """Set a packet's times.
 

@@ -95,18 +95,22 @@ class TrackCopier:
         own = sum(kind in kinds for index, kind in self._kinds.items() if index in self._feed.empty)
         return own + ("audio" in kinds and self._other is not None and bool(self._other.empty))
 
-    def begin(self, span: Span, length: Fraction) -> None:
+    def begin(self, span: Span, length: Fraction, ahead: Fraction = Fraction(0)) -> None:
         """Start to read packets.
 
         Args:
             span: of the source, that the result shows.
             length: time in the result at which the picture ends, and with it sound from another file.
+            ahead: how long the source plays before ``span`` that the container has no place for, in seconds.
         """
         self._start = span.start
         chapters = chapters_within(self._source.chapters(), span)
         if chapters:
             self._output.set_chapters(chapters)
         self._chapters = len(chapters)
+        if ahead and "audio" in self._kinds.values():
+            lost = f"{self._info.path.name} plays for {float(ahead):.3f} s before its picture begins"
+            self.notices.append(NotKept(f"{lost}; the output's container cannot hold that."))
         if self._container.sound.with_picture:
             span = self._until_picture_ends(span, length)
         self._feed.begin(span)

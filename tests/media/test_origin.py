@@ -9,6 +9,7 @@ import av
 import numpy as np
 import pytest
 
+from facefusion.media.finished_video import open_as_written
 from facefusion.media.probe import probe
 from tests.media.clips import times_of
 from tests.media.odd_clips import make_moving, shifted_copy
@@ -106,3 +107,40 @@ def test_a_part_of_recordings_put_together_has_its_own_sound(tmp_path):
     late, alike = lag(new, once[round(0.4 * RATE) :], RATE // 2)
     assert abs(late) <= 2 * 2048
     assert alike > 0.98
+
+
+@pytest.mark.parametrize("suffix", [".avi", ".mxf", ".mp4", ".mkv"])
+def test_a_picture_that_begins_after_its_sound_stays_in_step(tmp_path, suffix):
+    """Frames of AVI and MXF have numbers: AVI shows the first one from 0 on, MXF begins with it."""
+    delay = Fraction(8, 25)
+    make_noisy_clip(tmp_path / "early.mkv", ("pcm_s16le",), seconds=2, sound_seconds=3)
+    late_picture(tmp_path / "early.mkv", tmp_path / "a.mkv", delay)
+    notices = transcode(tmp_path / "a.mkv", tmp_path / f"b{suffix}")
+    with open_as_written(tmp_path / f"b{suffix}") as container:
+        picture = container.streams.video[0]
+        packets = [packet for packet in container.demux(picture) if packet.size]
+    times = sorted(
+        (packet.dts or 0) * packet.time_base for packet in packets
+    )  # without B-frames they are what is shown
+    assert len(times) == 50
+    new, old = heard(tmp_path / f"b{suffix}")[0], heard(tmp_path / "early.mkv")[0]
+    if suffix == ".mxf":
+        old = old[round(delay * RATE) :]
+        assert [times[0], times[-1]] == [Fraction(0), Fraction(49, 25)]
+        assert "a.mkv plays for 0.320 s before its picture begins; the output's container cannot hold that." in notices
+    else:
+        assert times[0] == (0 if suffix == ".avi" else delay)
+        assert [time - delay for time in times[1:]] == [Fraction(index, 25) for index in range(1, 50)]
+    late, alike = lag(new, old, RATE)
+    assert (late, alike > 0.99) == (0, True)
+
+
+def late_picture(source: Path, path: Path, delay: Fraction) -> None:
+    with av.open(str(source)) as given, av.open(str(path), "w") as output:
+        streams = {one.index: output.add_stream_from_template(one) for one in given.streams}
+        for packet in given.demux():
+            if packet.size and packet.pts is not None and packet.dts is not None:
+                ticks = round(delay / packet.time_base) if packet.stream.type == "video" else 0
+                packet.pts, packet.dts = packet.pts + ticks, packet.dts + ticks
+                packet.stream = streams[packet.stream.index]
+                output.mux(packet)
