@@ -15,9 +15,12 @@ from facefusion.media.source import open_source
 FILE_TAGS = frozenset(("major_brand", "minor_version", "compatible_brands", "encoder", "software", "duration"))
 """Tags of a whole file that describe the old one, in lower case."""
 
+HANDLER = "handler_name"
+"""What MP4 and QuickTime call the program that shows a track. Many give it the track's title, and players show it."""
+
 STREAM_TAGS = frozenset(
     (
-        *("duration", "encoder", "handler_name", "vendor_id", "creation_time"),
+        *("duration", "encoder", HANDLER, "vendor_id", "creation_time"),
         *("rotate", "alpha_mode", "stereo_mode", "timecode", "filename", "mimetype"),
     )
 )
@@ -66,6 +69,9 @@ def copy_description(source: Stream, target: Stream, muxer: str) -> None:
     language = target.metadata.get("language")
     if language and muxer == "mov":
         target.metadata["language"] = MACINTOSH.get(language, language)
+    handler = source.metadata.get(HANDLER)
+    if handler and muxer in ("mov", "mp4"):
+        target.metadata[HANDLER] = handler
     target.disposition = Disposition(source.disposition)
 
 

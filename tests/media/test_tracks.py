@@ -390,6 +390,20 @@ def test_tags_that_describe_the_old_file_are_not_kept():
     assert stream_tags(tags) == {"language": "deu", "title": "Ton"}
 
 
+@pytest.mark.parametrize("suffix", [".mp4", ".mov", ".m4v"])
+def test_titles_that_mp4_gives_as_the_name_of_a_handler_are_kept(tmp_path, suffix):
+    def name_tracks(output):
+        output.streams.video[0].metadata["handler_name"] = "Camera 2"
+        output.streams.audio[0].metadata["handler_name"] = "Director's commentary"
+        return lambda: None
+
+    make_noisy_clip(tmp_path / "a.mp4", prepare=name_tracks)
+    assert take_along(tmp_path / "a.mp4", tmp_path / f"b{suffix}") == []
+    with av.open(str(tmp_path / f"b{suffix}")) as container:
+        names = [stream.metadata["handler_name"] for stream in container.streams]
+    assert names == ["Camera 2", "Director's commentary"]
+
+
 def test_a_part_without_sound_is_said(tmp_path):
     make_noisy_clip(tmp_path / "a.mp4", delay=Fraction(2), sound_seconds=1.5)
     notices = take_along(tmp_path / "a.mp4", tmp_path / "b.mp4", end=Fraction(1))
