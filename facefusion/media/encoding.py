@@ -252,9 +252,8 @@ def _encoded_size(size: Size, pixel_format: str, encoder: str, path: Path, notic
             "Use a larger target" + (" or another --output-video-encoder." if least > 1 else "."),
         )
     if whole != size:
-        notices.append(
-            f"{encoder} takes even sizes only: {size.width} x {size.height} is cut to {whole.width} x {whole.height}."
-        )
+        cut = f"{size.width} x {size.height} is cut to {whole.width} x {whole.height}"
+        notices.append(NotKept(f"{encoder} takes even sizes only: {cut}."))
     return whole
 
 

@@ -92,7 +92,8 @@ def choose_format(source: MediaInfo, size: Size, wish: str, encoder: str, contai
         wanted = _wanted(source, wish, encoder, keeps_alpha=keeps_alpha, notices=notices)
         name = nearest(wanted, offered) if offered else wanted
         if working_format(opaque(name)) != opaque(wanted):
-            notices.append(f"{encoder} does not take {wanted}; {name} is written instead.")
+            said = f"{encoder} does not take {wanted}; {name} is written instead."
+            notices.append(NotKept(said) if _has_less(name, wanted) else said)
     else:
         name = _named(wish, encoder, offered)
     if source.alpha and not has_alpha(name):
@@ -104,10 +105,7 @@ def choose_format(source: MediaInfo, size: Size, wish: str, encoder: str, contai
         )
     tone_map = ToneMap.of(source.colour, source.hdr) if depth_of(name) < HDR_DEPTH else None
     if tone_map is not None:
-        notices.append(
-            f"{TRANSFERS[tone_map.transfer]} of {source.path.name} is tone-mapped to BT.709 of standard range, since "
-            f"{name} has too few bits for it."
-        )
+        notices.append(_tone_mapped(source, tone_map, f"{name} has"))
     elif (codec := codec_of(encoder)) in PLAYABLE and name not in PLAYABLE[codec]:
         notices.append(
             f"The result is {codec} in {name}, which many players and phones do not show; "
@@ -130,10 +128,7 @@ def lossless_format(source: MediaInfo, size: Size) -> OutputFormat:
     tone_map = ToneMap.of(source.colour, source.hdr)
     notices = []
     if tone_map is not None:
-        notices.append(
-            f"{TRANSFERS[tone_map.transfer]} of {source.path.name} is tone-mapped to BT.709 of standard range, since "
-            "animated images have too few bits for it."
-        )
+        notices.append(_tone_mapped(source, tone_map, "animated images have"))
     layout = _shown_layout(source)
     colour = SDR if tone_map is not None else _yuv_colour(source, size)
     if source.alpha or layout is None:
@@ -141,6 +136,20 @@ def lossless_format(source: MediaInfo, size: Size) -> OutputFormat:
     eight_bits = replace(layout, coding=replace(layout.coding, bit_depth=8))
     name = planar_name(eight_bits, grey=opaque(source.pixel_format).startswith("gray"))
     return OutputFormat("yuv420p" if tone_map is not None else name, colour, None, tone_map, tuple(notices))
+
+
+def _has_less(name: str, wanted: str) -> bool:
+    """Whether a format has fewer bits, or fewer samples of colour where there is any, than another."""
+    one, other = av.VideoFormat(name), av.VideoFormat(wanted)
+    coarser = one.chroma_width(64) < other.chroma_width(64) or one.chroma_height(64) < other.chroma_height(64)
+    return depth_of(name) < depth_of(wanted) or (coarser and not wanted.startswith("gray"))
+
+
+def _tone_mapped(source: MediaInfo, tone_map: ToneMap, what_has: str) -> NotKept:
+    return NotKept(
+        f"{TRANSFERS[tone_map.transfer]} of {source.path.name} is tone-mapped to BT.709 of standard range, since "
+        f"{what_has} too few bits for it."
+    )
 
 
 def codec_of(encoder: str) -> str | None:
@@ -156,8 +165,10 @@ def _wanted(source: MediaInfo, wish: str, encoder: str, *, keeps_alpha: bool, no
     if source.alpha and keeps_alpha:
         if wish == SOURCE_FORMAT and opaque(source.pixel_format) != "yuv420p":
             notices.append(
-                f"{source.path.name} has an alpha channel, which players show in 8-bit 4:2:0 only: "
-                f"{source.pixel_format} becomes {WITH_ALPHA}."
+                NotKept(
+                    f"{source.path.name} has an alpha channel, which players show in 8-bit 4:2:0 only: "
+                    f"{source.pixel_format} becomes {WITH_ALPHA}."
+                )
             )
         return WITH_ALPHA
     if wish == COMPATIBLE_FORMAT:
@@ -170,8 +181,10 @@ def _wanted(source: MediaInfo, wish: str, encoder: str, *, keeps_alpha: bool, no
     subsampled = "yuv420p10le" if deep else "yuv420p"
     if source.pixel_format != "pal8":
         notices.append(
-            f"{source.path.name} is RGB ({source.pixel_format}), of which {subsampled} keeps a quarter of the colour "
-            "samples; --output-video-encoder libx264rgb or --output-video-pixel-format yuv444p keep more."
+            NotKept(
+                f"{source.path.name} is RGB ({source.pixel_format}), of which {subsampled} keeps a quarter of the "
+                "colour samples; --output-video-encoder libx264rgb or --output-video-pixel-format yuv444p keep more."
+            )
         )
     return subsampled
 

@@ -9,6 +9,7 @@ import pytest
 
 from facefusion.core.errors import OptionError, OutputError
 from facefusion.core.formats import MediaKind
+from facefusion.core.report import NotKept
 from facefusion.core.values import Size
 from facefusion.media.colour import ColourDescription
 from facefusion.media.encoder import EncoderSettings
@@ -96,6 +97,25 @@ def test_depth_and_subsampling_are_kept_where_the_encoder_can(encoder, given, wr
     encoding = plan(video(given), encoder)
     assert encoding.pixel_format == written
     assert encoding.notices == notices
+
+
+@pytest.mark.parametrize(
+    ("encoder", "given", "is_lost"),
+    [
+        ("libx264", "yuv422p12le", True),
+        ("libvpx-vp9", "yuv420p10le", True),
+        ("libsvtav1", "yuv444p", True),
+        ("libsvtav1", "gray10le", False),
+        ("libvpx-vp9", "gray", False),
+        ("libx265", "gray12le", None),
+        ("libx264", "gray12le", True),
+        ("libx264", "gbrp", True),
+        ("libvpx-vp9", "yuva444p12le", True),
+    ],
+)
+def test_fewer_bits_or_samples_of_colour_are_listed_as_not_kept(encoder, given, is_lost):
+    notices = [notice for notice in plan(video(given), encoder).notices if "many players" not in notice]
+    assert [isinstance(notice, NotKept) for notice in notices] == ([] if is_lost is None else [is_lost])
 
 
 @pytest.mark.parametrize("encoder", ["libx264", "libx265", "libvpx-vp9", "libsvtav1"])
