@@ -88,7 +88,7 @@ def find_numbered_faces(
         frames: the target from the reference frame on. No more are taken than needed.
         analyser: finds and recognises.
         settings: the map, and the order.
-        events: told where another frame than the first is used.
+        events: told how far the search is, and where another frame than the first is used.
         explicit: whether the user chose the frame. If so no other will do; if not, the first that shows enough does.
         people: who is counted.
 
@@ -96,7 +96,7 @@ def find_numbered_faces(
         FaceNotFoundError: there are fewer faces than the map names.
     """
     least = settings.mapping.faces_needed
-    seen = find_reference_frame(frames, analyser, people, least=least, explicit=explicit)
+    seen = find_reference_frame(frames, analyser, events, people, least=least, explicit=explicit)
     highest = f"--face-map names face {least - 1}, counted from 0"
     if len(seen.faces) < least:
         shown = counted(len(seen.faces), "face")

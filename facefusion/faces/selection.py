@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Protocol
 
 from facefusion.core.errors import FaceNotFoundError
 from facefusion.core.values import Embedding, Face, Frame
+from facefusion.core.wording import counted
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.recognise.base import distance
 from facefusion.faces.settings import FaceSelectorSettings
 from facefusion.faces.traits import EVERYBODY, TraitFilter
-from facefusion.observability.events import EventSink, Notice
+from facefusion.observability.events import EventSink, Notice, StageFinished, StageProgress, StageStarted
 
 LOYALTY = 0.05
 """How much further from the reference than the limit a face that was accepted may drift before it is dropped."""
@@ -143,6 +145,7 @@ class ReferenceFrame:
 def find_reference_frame(
     frames: Iterable[Frame],
     analyser: FaceAnalyser,
+    events: EventSink,
     people: TraitFilter = EVERYBODY,
     *,
     least: int = 1,
@@ -153,20 +156,37 @@ def find_reference_frame(
     Args:
         frames: the target from the reference frame on. No more are taken than needed.
         analyser: finds and recognises.
+        events: told how far the search is, where the first frame does not show enough.
         people: who counts.
         least: how many faces are enough.
         explicit: whether no other frame than the first will do.
     """
     seen = ReferenceFrame(None, None, ())
-    for frame in frames:
-        first = frame.index if seen.first is None else seen.first
-        found: tuple[Face, ...] = ()
-        if frame.index == first or len(analyser.detect(frame.picture, thorough=False)) >= least:
-            found = analyser.faces(frame.picture, recognise=True, classify=people != EVERYBODY)
-        seen = ReferenceFrame(first, frame.index, tuple(face for face in found if people.lets_through(face)))
-        if explicit or len(seen.faces) >= least:
-            break
+    with closing(_telling(frames, events, least)) as told:
+        for frame in told:
+            first = frame.index if seen.first is None else seen.first
+            found: tuple[Face, ...] = ()
+            if frame.index == first or len(analyser.detect(frame.picture, thorough=False)) >= least:
+                found = analyser.faces(frame.picture, recognise=True, classify=people != EVERYBODY)
+            seen = ReferenceFrame(first, frame.index, tuple(face for face in found if people.lets_through(face)))
+            if explicit or len(seen.faces) >= least:
+                break
     return seen
+
+
+def _telling(frames: Iterable[Frame], events: EventSink, least: int) -> Generator[Frame]:
+    """The frames. A stage of the run begins once the first one was in vain."""
+    begun = False
+    try:
+        for frame in frames:
+            yield frame
+            if not begun:
+                events.emit(StageStarted(f"Looking for a frame that shows {counted(least, 'face')}", unit="picture"))
+                begun = True
+            events.emit(StageProgress())
+    finally:
+        if begun:
+            events.emit(StageFinished())
 
 
 def find_reference(
@@ -184,7 +204,7 @@ def find_reference(
         frames: the target from the reference frame on; an image is one frame. No more are taken than needed.
         analyser: finds and recognises.
         settings: which face of the frame it is.
-        events: told where another frame than the first is used.
+        events: told how far the search is, and where another frame than the first is used.
         explicit: whether the user chose the frame. If so no other will do; if not, the first that shows a face does.
         people: whom the filters let through; the reference is one of them.
 
@@ -194,7 +214,7 @@ def find_reference(
     Raises:
         FaceNotFoundError: the frame that the user chose shows no face.
     """
-    seen = find_reference_frame(frames, analyser, people, explicit=explicit)
+    seen = find_reference_frame(frames, analyser, events, people, explicit=explicit)
     if seen.faces:
         if seen.index != seen.first:
             events.emit(

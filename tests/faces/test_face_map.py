@@ -19,7 +19,7 @@ from facefusion.faces.settings import FaceSelectorSettings
 from facefusion.faces.sources import find_source_faces
 from facefusion.faces.track import FaceTracker
 from facefusion.faces.traits import TraitFilter
-from facefusion.observability.events import Event, Notice
+from facefusion.observability.events import Event, Notice, StageFinished, StageProgress, StageStarted
 from tests.faces.fakes import blank
 from tests.faces.stage import Actor, Troupe, colour_of, draw, frames
 
@@ -181,7 +181,16 @@ def test_numbers_count_the_faces_of_the_reference_frame_in_the_order() -> None:
 
 def test_the_first_frame_that_shows_enough_faces_serves_where_none_was_chosen() -> None:
     said = "Frame 0 shows too few faces, as --face-map names face 1, counted from 0; they are counted in frame 2."
-    assert numbered(ONE, [], BOTH, ONE) == ([5, 2], [Notice(said)])
+    looking = StageStarted("Looking for a frame that shows 2 faces", unit="picture")
+    assert numbered(ONE, [], BOTH, ONE) == ([5, 2], [looking, *[StageProgress()] * 2, StageFinished(), Notice(said)])
+
+
+def test_a_search_in_vain_through_the_whole_target_is_told_too() -> None:
+    settings, sink = FaceSelectorSettings(face_map=("1=a.jpg",)), Sink()
+    with pytest.raises(FaceNotFoundError):
+        find_numbered_faces(frames([ONE] * 5), Troupe().analyser, settings, sink, explicit=False)
+    looking = StageStarted("Looking for a frame that shows 2 faces", unit="picture")
+    assert sink.events == [looking, *[StageProgress()] * 5, StageFinished()]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from facefusion.core.values import Face, Frame
 from facefusion.faces.selection import FaceSelector, find_reference, reference_face, sort_faces
 from facefusion.faces.settings import ORDERS, FaceDetectorSettings, FaceSelectorSettings
 from facefusion.faces.sources import find_source_faces
-from facefusion.observability.events import Event, Notice
+from facefusion.observability.events import Event, Notice, StageFinished, StageProgress, StageStarted
 from tests.faces.fakes import blank
 from tests.faces.stage import Actor, Troupe, colour_of, draw
 
@@ -170,7 +170,12 @@ def test_first_frame_with_a_face_serves_where_none_was_chosen():
     assert reference is not None
     assert int(reference.argmax()) == 3
     assert seen == [0, 1, 2]
-    assert sink.events == [Notice("Frame 0 shows no face; the reference face is taken from frame 2.")]
+    assert sink.events == [
+        StageStarted("Looking for a frame that shows 1 face", unit="picture"),
+        *[StageProgress()] * 2,
+        StageFinished(),
+        Notice("Frame 0 shows no face; the reference face is taken from frame 2."),
+    ]
 
 
 def test_target_without_any_face_has_no_reference():
