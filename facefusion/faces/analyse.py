@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from facefusion.core.values import Box, Embedding, Face, FaceTraits, Landmarks5, Picture
+from facefusion.faces.belief import is_face
 from facefusion.faces.classify.base import FaceClassifier
 from facefusion.faces.detect.base import YUNET_SCORES, Detections, ScoreScale
 from facefusion.faces.detect.search import FaceSearch
@@ -106,7 +107,11 @@ class FaceAnalyser:
             recognise: whether to say whose they are.
             classify: whether to say what they look like, where there is a classifier.
         """
-        measured = self.measure(picture, self.detect(picture, thorough=True))
+        measured = [
+            one
+            for one in self.measure(picture, self.detect(picture, thorough=True))
+            if is_face(one.reading.presence, one.find.score, self.scores)
+        ]
         return tuple(
             replace(
                 face := one.face(),

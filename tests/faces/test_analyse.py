@@ -40,7 +40,7 @@ def test_faces_of_a_picture():
     assert face.box == pytest.approx(np.array((175, 75, 265, 165)), abs=1.5)
     assert np.array_equal(face.landmarks5, face.mesh[[468, 473, 1, 61, 291], :2])
     assert face.score == pytest.approx(0.95)
-    assert face.presence == pytest.approx(0.99)
+    assert face.presence == pytest.approx(0.9999)
     assert np.linalg.norm(face.embedding) == pytest.approx(1.0)
     assert (face.track, face.fresh) == (None, False)
 
@@ -93,6 +93,20 @@ def analyser_with(*plan, minimum_presence=0.5, scores=YUNET_SCORES):
         minimum_presence,
         scores=scores,
     )
+
+
+@pytest.mark.parametrize(
+    ("score", "presence", "count"),
+    [
+        pytest.param(0.95, 0.6, 1, id="a clear find"),
+        pytest.param(0.6, 0.97, 0, id="a doubtful one, as of a head in the dark"),
+        pytest.param(0.6, 0.998, 1, id="a doubtful one of which the mesh is sure, as of a masked face"),
+    ],
+)
+def test_doubtful_find_is_a_face_only_where_the_mesh_is_sure(score, presence, count):
+    troupe = Troupe()
+    troupe.detector.score, troupe.mesh.presence = score, presence
+    assert len(troupe.analyser.faces(draw([Actor(1, 120, 110)]), recognise=False)) == count
 
 
 def test_find_without_a_face_under_it_is_dropped():

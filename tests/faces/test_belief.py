@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facefusion.faces.belief import CERTAINTY, SLACK, SPAN, SURE, Belief, log_odds
+from facefusion.faces.belief import AT_ONCE, CERTAINTY, SLACK, SPAN, SURE, Belief, is_face, log_odds
 from facefusion.faces.detect.base import ScoreScale
 
 SCORES = ScoreScale(clear=0.9, sample=0.8)
@@ -35,6 +35,19 @@ def test_first_reading_alone(score: float, odds: float, held: bool) -> None:
     belief = Belief()
     belief.begin(presence_of(odds), score, SCORES)
     assert belief.held is held
+
+
+@pytest.mark.parametrize(
+    ("score", "odds", "face"),
+    [
+        pytest.param(0.9, -3.0, True, id="nothing is asked of a clear find"),
+        pytest.param(0.8, AT_ONCE + 0.1, True, id="less of a poor one than over time"),
+        pytest.param(0.5, AT_ONCE - 0.1, False, id="but something"),
+        pytest.param(MIDDLE, AT_ONCE / 2 + 0.1, True, id="half of one between"),
+    ],
+)
+def test_picture_on_its_own(score: float, odds: float, face: bool) -> None:
+    assert is_face(presence_of(odds), score, SCORES) is face
 
 
 def test_who_is_recognised_is_a_face_until_the_mean_falls() -> None:
