@@ -11,15 +11,14 @@ from facefusion.config.state import Snapshot
 from facefusion.core.values import Size
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.bench import Bench
-from facefusion.faces.classify.families import FACE_CLASSIFIERS
-from facefusion.faces.detect.base import ScoreScale
+from facefusion.faces.classify.families import build_classifier
 from facefusion.faces.detect.families import build_detector
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.landmark.families import build_landmarker, build_refiner
 from facefusion.faces.mask.base import MaskUse
 from facefusion.faces.mask.families import build_occluder, build_parser
 from facefusion.faces.mask.masker import FaceMasker
-from facefusion.faces.recognise.families import FACE_RECOGNISERS
+from facefusion.faces.recognise.families import build_recogniser
 from facefusion.faces.settings import (
     MASK_MODELS,
     FaceDetectorSettings,
@@ -60,11 +59,10 @@ def build_analyser(snapshot: Snapshot, cards: Mapping[str, ModelCard], bench: Be
     return FaceAnalyser(
         search,
         build_landmarker(landmarker, bench),
-        FACE_RECOGNISERS[recogniser.family](recogniser, bench.runner(recogniser)),
+        build_recogniser(recogniser, bench),
         score,
         detection.face_detector_angles,
-        None if classifier is None else FACE_CLASSIFIERS[classifier.family](classifier, bench.runner(classifier)),
-        ScoreScale.of(detector),
+        None if classifier is None else build_classifier(classifier, bench),
         # A score of 0 asks for no landmarker of its own, as in FaceFusion.
         build_refiner(landmarker, bench, score) if score > 0 else None,
     )

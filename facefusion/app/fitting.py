@@ -10,18 +10,19 @@ from typing import NoReturn, TypeAlias
 from facefusion.app.paths import caches_folder
 from facefusion.catalogue.card import ModelCard
 from facefusion.catalogue.catalogue import Catalogue
-from facefusion.content.families import CONTENT_MODELS
+from facefusion.catalogue.families import family_of
+from facefusion.content.families import build_judge
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import GraphSignature, SignedGraph
 from facefusion.core.stop import StopToken
 from facefusion.core.values import Size, Tensor
 from facefusion.faces.bench import Bench
-from facefusion.faces.classify.families import FACE_CLASSIFIERS
+from facefusion.faces.classify.families import build_classifier
 from facefusion.faces.detect.families import build_detector
 from facefusion.faces.hands.families import HAND_DETECTORS, HAND_LANDMARKERS
 from facefusion.faces.landmark.families import FACE_LANDMARKERS, OUTLINE_ESTIMATORS, OUTLINE_READERS
 from facefusion.faces.mask.families import build_occluder, build_parser
-from facefusion.faces.recognise.families import FACE_RECOGNISERS
+from facefusion.faces.recognise.families import build_recogniser
 from facefusion.inference.execution import Device, Execution
 from facefusion.inference.interruption import Interruption
 from facefusion.inference.pool import InferencePool
@@ -45,18 +46,18 @@ def _landmarker(card: ModelCard, bench: Bench) -> object:
     """The card's own part of it: the mesh that an outline reader works beside has a card of its own."""
     if card.family in OUTLINE_READERS:
         return OUTLINE_READERS[card.family](card, bench)
-    return FACE_LANDMARKERS[card.family](card, bench.runner(card))
+    return family_of(card, FACE_LANDMARKERS)(card, bench.runner(card))
 
 
 FITS: Mapping[str, Fit] = {
-    "content_analyser": lambda card, bench: CONTENT_MODELS[card.family](card, bench.runner(card)),
-    "face_classifier": lambda card, bench: FACE_CLASSIFIERS[card.family](card, bench.runner(card)),
+    "content_analyser": lambda card, bench: build_judge(card, bench.runner(card)),
+    "face_classifier": build_classifier,
     "face_detector": build_detector,
-    "face_landmark_estimator": lambda card, bench: OUTLINE_ESTIMATORS[card.family](card, bench.runner(card)),
+    "face_landmark_estimator": lambda card, bench: family_of(card, OUTLINE_ESTIMATORS)(card, bench.runner(card)),
     "face_landmarker": _landmarker,
     "face_occluder": build_occluder,
     "face_parser": build_parser,
-    "face_recognizer": lambda card, bench: FACE_RECOGNISERS[card.family](card, bench.runner(card)),
+    "face_recognizer": build_recogniser,
     "hand_detector": lambda card, bench: HAND_DETECTORS[card.family](card, bench.runner(card)),
     "hand_landmarker": lambda card, bench: HAND_LANDMARKERS[card.family](card, bench.runner(card)),
     "identity_converter": lambda card, bench: CrossFace(card, bench.runner(card)),

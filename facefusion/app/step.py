@@ -21,7 +21,7 @@ from facefusion.config.request import check_output_kind
 from facefusion.config.settings import MiscSettings, PathsSettings, ProcessorsSettings
 from facefusion.config.state import Snapshot
 from facefusion.content.analyse import ContentAnalyser
-from facefusion.content.families import CONTENT_MODELS
+from facefusion.content.families import build_judge
 from facefusion.content.settings import ContentAnalyserSettings
 from facefusion.core.errors import ResourceError, UsageError
 from facefusion.core.formats import MediaKind, is_moving_image, kind_of
@@ -223,7 +223,7 @@ class _Step:
     ) -> FrameWork:
         """Put the work on a frame together: content filter, faces, processors."""
         content = models.cards[CONTENT_ANALYSER]
-        judge = CONTENT_MODELS[content.family](content, runners(content))
+        judge = build_judge(content, runners(content))
         return FrameWork(
             [self._build(chosen, models, runners, sources, subject) for chosen in self._chosen],
             self._finder(subject, analyser, sources),

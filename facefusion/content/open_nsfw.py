@@ -13,14 +13,15 @@ from facefusion.core.values import Picture, Size
 
 RESIZED_SIDE = 256
 INPUT_SIDE = 224
-BGR_MEAN = np.array((104.0, 117.0, 123.0), np.float32)
+MEAN = np.array((104.0, 117.0, 123.0), np.float32)
+"""Blue, green and red, over the pictures that it was trained on."""
 
 
 class OpenNsfw:
-    """Runs the graph ``input`` (n, 224, 224, 3) BGR less the mean of its training set -> ``output`` (n, 2).
+    """Runs the graph ``input`` (1, 224, 224, 3) BGR less the mean -> (1, 2): harmless and not, summing to 1.
 
     Raises:
-        ModelError: the graph does not fit.
+        ModelError: the graph is another.
     """
 
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
@@ -31,5 +32,5 @@ class OpenNsfw:
         image = picture.thumbnail(Size(RESIZED_SIDE, RESIZED_SIDE))
         border = (RESIZED_SIDE - INPUT_SIDE) // 2
         inner = slice(border, border + INPUT_SIDE)
-        tensor = image[None, inner, inner].astype(np.float32) - BGR_MEAN
+        tensor = image[None, inner, inner].astype(np.float32) - MEAN
         return float(self._graph.run({"input": tensor})[0][0, 1])

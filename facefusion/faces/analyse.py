@@ -11,7 +11,7 @@ import numpy as np
 from facefusion.core.values import Box, Embedding, Face, FaceTraits, Landmarks5, Picture
 from facefusion.faces.belief import is_face
 from facefusion.faces.classify.base import FaceClassifier
-from facefusion.faces.detect.base import YUNET_SCORES, Detections, ScoreScale
+from facefusion.faces.detect.base import Detections, ScoreScale
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.landmark.base import FaceLandmarker, MeshReading, region_of_detection, region_of_mesh
 from facefusion.faces.landmark.points import FACE_POINTS, aligned_points, eye_distance, five_points
@@ -68,7 +68,6 @@ class FaceAnalyser:
         minimum_presence: 0..1; a mesh less sure than this to lie on a face is dropped.
         angles: quarter turns, in degrees counter-clockwise, at which to look in any case.
         classifier: tells what people look like; none where nobody asks.
-        scores: what the detector's scores mean.
         refiner: reads the 68 points of the faces that are worked on; none where their meshes give them.
     """
 
@@ -80,11 +79,9 @@ class FaceAnalyser:
         minimum_presence: float = 0.5,
         angles: Sequence[int] = (0,),
         classifier: FaceClassifier | None = None,
-        scores: ScoreScale = YUNET_SCORES,
         refiner: OutlineRefiner | None = None,
     ) -> None:
         self.minimum_presence = minimum_presence
-        self.scores = scores
         self._search = search
         self._landmarker = landmarker
         self._recogniser = recogniser
@@ -93,6 +90,11 @@ class FaceAnalyser:
         self._angles = tuple(angles)
         self._overlap_limit = OVERLAP_LIMITS[len(set(self._angles)) - 1]
         self._other_angles = tuple(angle for angle in QUARTER_TURNS if angle not in angles)
+
+    @property
+    def scores(self) -> ScoreScale:
+        """What the detector's scores mean."""
+        return self._search.scores
 
     @property
     def likeness(self) -> LikenessScale:

@@ -11,17 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.errors import ModelError
 from facefusion.core.graph import SignedGraph
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.faces.mask.base import NO_MASKS, MaskUse
 from facefusion.faces.mask.masker import PLAIN, FaceMasker
 from facefusion.observability.events import EventSink
-
-FamilyT = TypeVar("FamilyT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,25 +106,6 @@ class Workshop:
     events: EventSink
     masker: FaceMasker = PLAIN
     """Bounds what of a face is changed, by the masks that the processor's kind names."""
-
-
-def family_of(card: ModelCard, families: Mapping[str, FamilyT], processor: str) -> FamilyT:
-    """What runs the models of a card's family.
-
-    Args:
-        card: of the model.
-        families: by name.
-        processor: whose they are, as people call it.
-
-    Raises:
-        ModelError: the family is none of them.
-    """
-    if card.family in families:
-        return families[card.family]
-    raise ModelError(
-        f"the model {card.name} belongs to the family {card.family}, which the {processor} does not know",
-        f"Choose a model of one of these families: {', '.join(families)}.",
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,9 @@ from facefusion.core.values import Affine, Landmarks5
 
 Real = TypeVar("Real", np.float32, np.float64)
 
+ROUNDING = 1e-5
+"""Of a coordinate: some rounding steps of single precision, and less than a tenth of a pixel in any frame."""
+
 Affine3D = npt.NDArray[np.float64]
 """3x4 matrix of an affine map of space."""
 
@@ -38,7 +41,7 @@ def fit_similarity(
         d x (d + 1) matrix: an :data:`~facefusion.core.values.Affine` in the plane, an :data:`Affine3D` in space.
 
     Raises:
-        ValueError: the shapes differ, or the source points coincide.
+        ValueError: the shapes differ, the source points coincide, or values are no numbers.
     """
     if source.shape != target.shape or source.ndim != 2:
         raise ValueError(f"cannot fit points of shape {source.shape} to points of shape {target.shape}")
@@ -48,14 +51,21 @@ def fit_similarity(
     start_mean, goal_mean = share @ start, share @ goal
     start, goal = start - start_mean, goal - goal_mean
     variance = float(share @ np.square(start).sum(axis=1))
-    if variance <= 0.0:
-        raise ValueError("cannot fit a similarity to points that coincide")
+    if not (0.0 < variance < math.inf and np.isfinite(goal).all()):
+        raise ValueError("cannot fit a similarity to points that coincide or are no numbers")
     left, strengths, right = np.linalg.svd((goal * share[:, None]).T @ start)
     signs = np.ones(start.shape[1])
     signs[-1] = np.sign(np.linalg.det(left) * np.linalg.det(right))
     rotation = (left * signs) @ right
     linear = rotation * (float(strengths @ signs) / variance)
     return np.column_stack((linear, goal_mean - linear @ start_mean))
+
+
+def lie_apart(points: npt.NDArray[Real]) -> bool:
+    """Whether n points of any dimension are places, and not all the same but for what arithmetic rounds."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        span = float(np.ptp(points, axis=0).max())
+    return bool(np.isfinite(points).all()) and ROUNDING * float(np.abs(points).max()) < span < math.inf
 
 
 def transform_points(affine: npt.NDArray[np.float64], points: npt.NDArray[Real]) -> npt.NDArray[Real]:
@@ -77,11 +87,11 @@ def invert(affine: Affine) -> Affine:
     """The map back.
 
     Raises:
-        ValueError: the map is singular, so there is no way back.
+        ValueError: the map is singular or no numbers, so there is no way back.
     """
     (a, b, c), (d, e, f) = affine.tolist()
     determinant = a * e - b * d
-    if determinant == 0.0:
+    if not (0.0 < abs(determinant) < math.inf and math.isfinite(c) and math.isfinite(f)):
         raise ValueError("a singular affine map cannot be inverted")
     a, b, d, e = e / determinant, -b / determinant, -d / determinant, a / determinant
     return np.array([[a, b, -(a * c + b * f)], [d, e, -(d * c + e * f)]])
@@ -145,8 +155,8 @@ def square_around(points: npt.NDArray[Real], angle: float, expansion: float) -> 
     low_along, high_along = float(along.min()), float(along.max())
     low_across, high_across = float(across.min()), float(across.max())
     side = max(high_along - low_along, high_across - low_across) * expansion
-    if not side > 0.0:
-        raise ValueError("points on one spot span no square")
+    if not 0.0 < side < math.inf:
+        raise ValueError("points on one spot, or that are no numbers, span no square")
     u, v = (low_along + high_along) / 2, (low_across + high_across) / 2
     return SquareRegion(u * cosine - v * sine, u * sine + v * cosine, side, angle)
 

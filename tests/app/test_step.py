@@ -185,7 +185,7 @@ def test_a_source_without_a_face_is_named(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_source_face_in_doubt_is_said(run: Run, sink: RecordingSink, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(ScoreScale, "of", classmethod(lambda scale, card: scale(doubtful=1.0)))
+    monkeypatch.setattr(ScoreScale, "of", classmethod(lambda scale, card: scale(0.92, 0.8, 0.8, doubtful=1.0)))
     run(tmp_path / "out.mp4", trim_frame_end=1)
     warnings = [event.message for event in sink.events if isinstance(event, Notice) and event.warning]
     assert len(warnings) == 1

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from facefusion.catalogue.catalogue import Catalogue
 from facefusion.content.analyse import ContentAnalyser
+from facefusion.content.families import build_judge
 from facefusion.content.open_nsfw import OpenNsfw
-from facefusion.core.errors import ContentRefusedError
+from facefusion.core.errors import ContentRefusedError, InferenceError, ModelError
 from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Frame
 from tests.faces.fakes import ArrayPicture, blank
@@ -118,18 +121,23 @@ def test_refusal_of_a_video_says_how_much():
         analyser.observe(Frame(0, Fraction(0), blank(8, 8)))
 
 
-def test_open_nsfw_sees_the_middle_in_blue_green_red():
-    class Graph:
-        signature = GraphSignature(
-            {"input": GraphValue((None, 224, 224, 3), np.dtype(np.float32))},
+class Judge:
+    """Gives the same two numbers whatever it sees, and keeps what it was given."""
+
+    def __init__(self, *answer, side=224):
+        self.answer = answer
+        self.signature = GraphSignature(
+            {"input": GraphValue((None, side, side, 3), np.dtype(np.float32))},
             {"output": GraphValue((None, 2), np.dtype(np.float32))},
         )
 
-        def run(self, inputs):
-            self.tensor = inputs["input"]
-            return {"output": np.array([[0.25, 0.75]], np.float32)}
+    def run(self, inputs):
+        self.tensor = inputs["input"]
+        return {"output": np.array([self.answer], np.float32)}
 
-    graph = Graph()
+
+def test_open_nsfw_sees_the_middle_in_blue_green_red():
+    graph = Judge(0.25, 0.75)
     pixels = np.zeros((512, 512, 3), np.uint8)
     pixels[:] = (104, 117, 123)
     pixels[:32] = pixels[:, :32] = 255
@@ -140,3 +148,19 @@ def test_open_nsfw_sees_the_middle_in_blue_green_red():
     assert graph.tensor[0, 0, 0].tolist() == [1, 2, 3]
     graph.tensor[0, 0, 0] = 0
     assert not graph.tensor.any()
+
+
+def test_a_judge_that_does_not_answer_lets_nothing_pass():
+    judge = OpenNsfw(card("open_nsfw"), Judge(np.nan, np.nan))
+    with pytest.raises(InferenceError, match="open_nsfw gave values that are no numbers"):
+        ContentAnalyser(judge, "photo.jpg", 0.0).observe(Frame(0, Fraction(0), blank(8, 8)))
+
+
+def test_a_graph_of_another_family_is_refused():
+    with pytest.raises(ModelError, match="open_nsfw: the graph does not fit its family: expected the input input"):
+        build_judge(card("open_nsfw"), Judge(0, 1, side=192))
+
+
+def test_a_family_that_is_not_known_is_named():
+    with pytest.raises(ModelError, match="belongs to the family other, which the content analyser does not know"):
+        build_judge(replace(Catalogue.load().card("open_nsfw"), family="other"), Judge(0, 1))

@@ -13,6 +13,7 @@ import cv2
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
+from facefusion.catalogue.catalogue import Catalogue
 from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Frame, Pixels
 from facefusion.faces.analyse import FaceAnalyser
@@ -28,7 +29,9 @@ FIVE_PLACES = np.array(((-0.2, -0.2), (0.2, -0.2), (0.0, 0.05), (-0.18, 0.28), (
 
 
 def card(family: str) -> ModelCard:
-    return ModelCard(family, "test", family, "", "", 2026, "", None)
+    """Of a model like the catalogue's first one of that family."""
+    numbers = next((one.numbers for one in Catalogue.load().cards() if one.family == family), {})
+    return ModelCard(family, "test", family, "", "", 2026, "", None, numbers=numbers)
 
 
 def canonical_mesh():
@@ -150,7 +153,8 @@ class MeshGraph:
             if gap < nearest and 0.3 < wide / side < 0.95:
                 best, nearest = (x, y, wide, high), gap
         if best is None:
-            return {"landmarks": np.full((1, 478, 3), side / 2, np.float32) + CANONICAL, "presence": np.zeros((1, 1))}
+            landmarks = np.float32(side / 2) * (CANONICAL + np.float32(1))
+            return {"landmarks": landmarks[None], "presence": np.zeros((1, 1), np.float32)}
         x, y, wide, high = best
         landmarks = CANONICAL * (wide, high, wide) + (x, y, 0)
         return {"landmarks": landmarks[None].astype(np.float32), "presence": np.full((1, 1), self.presence, np.float32)}

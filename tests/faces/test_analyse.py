@@ -11,8 +11,9 @@ from facefusion.core.errors import ModelError
 from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Face
 from facefusion.faces.analyse import DISAGREEMENT_LIMIT, FaceAnalyser, Find
-from facefusion.faces.detect.base import YUNET_SCORES, Detections, ScoreScale
+from facefusion.faces.detect.base import Detections, ScoreScale
 from facefusion.faces.detect.search import FaceSearch
+from facefusion.faces.detect.yunet import YuNet
 from facefusion.faces.landmark.base import MeshReading, region_of_detection, region_of_mesh
 from facefusion.faces.landmark.mesh import FaceMesh
 from facefusion.faces.landmark.points import (
@@ -64,10 +65,14 @@ def test_clear_face_needs_no_other_side():
     assert troupe.detector.runs == 1
 
 
+SCORES = ScoreScale.of(card("yunet"))
+
+
 class PlannedDetector:
     """Finds what the plan says, turn after turn."""
 
-    def __init__(self, *plan):
+    def __init__(self, *plan, scores=SCORES):
+        self.scores = scores
         self.plan = list(plan)
 
     def detect(self, image, minimum_score):
@@ -83,15 +88,11 @@ def find(x, y, side, score, shift=(0.0, 0.0)):
     return (x - half, y - half, x + half, y + half), score, points
 
 
-def analyser_with(*plan, minimum_presence=0.5, scores=YUNET_SCORES):
+def analyser_with(*plan, minimum_presence=0.5, scores=SCORES):
     troupe = Troupe()
-    search = FaceSearch(PlannedDetector(*plan))
+    search = FaceSearch(PlannedDetector(*plan, scores=scores))
     return FaceAnalyser(
-        search,
-        FaceMesh(card("mesh"), troupe.mesh),
-        SFace(card("sface"), troupe.identity),
-        minimum_presence,
-        scores=scores,
+        search, FaceMesh(card("mesh"), troupe.mesh), SFace(card("sface"), troupe.identity), minimum_presence
     )
 
 
@@ -158,31 +159,33 @@ def test_what_is_weak_is_said_by_the_scale_of_the_detector():
     picture = draw([Actor(1, 80, 100)])
     box, _, points = find(80, 100, 60, 1)
     turned = (319 - box[2], 239 - box[3], 319 - box[0], 239 - box[1]), 0.75, (319, 239) - points
-    assert len(analyser_with([], [], [turned], [], scores=ScoreScale(turned=0.7)).faces(picture, recognise=False)) == 1
+    lenient = analyser_with([], [], [turned], [], scores=SCORES._replace(turned=0.7))
+    assert len(lenient.faces(picture, recognise=False)) == 1
     planned: list[list[object]] = [[find(80, 100, 60, 0.85)], [], [], []]
     for clear, looks in ((0.92, 4), (0.85, 1)):
-        detector = PlannedDetector(*planned)
+        detector = PlannedDetector(*planned, scores=SCORES._replace(clear=clear))
         troupe = Troupe()
-        FaceAnalyser(
-            FaceSearch(detector),
-            FaceMesh(card("mesh"), troupe.mesh),
-            SFace(card("sface"), troupe.identity),
-            scores=ScoreScale(clear=clear),
-        ).faces(picture, recognise=False)
+        mesh, identity = FaceMesh(card("mesh"), troupe.mesh), SFace(card("sface"), troupe.identity)
+        FaceAnalyser(FaceSearch(detector), mesh, identity).faces(picture, recognise=False)
         assert len(planned) - len(detector.plan) == looks
 
 
 def test_the_scale_of_a_detector_stands_in_its_entry():
-    entry = replace(card("scrfd"), numbers={"turned_score": 0.7, "sample_score": 0.6, "overlap_limit": 0.4})
-    assert ScoreScale.of(entry) == ScoreScale(clear=0.92, turned=0.7, sample=0.6, doubtful=0.75)
-    assert ScoreScale.of(card("yunet")) == YUNET_SCORES
+    numbers = {"clear_score": 0.9, "turned_score": 0.7, "sample_score": 0.6, "doubtful_score": 0.5}
+    entry = replace(card("yunet"), numbers=numbers)
+    assert YuNet(entry, Troupe().detector).scores == ScoreScale(clear=0.9, turned=0.7, sample=0.6, doubtful=0.5)
+    del numbers["turned_score"]
+    with pytest.raises(ModelError, match=r"^Model yunet: turned_score is None in the catalogue"):
+        YuNet(entry, Troupe().detector)
 
 
 def test_the_scale_of_a_recogniser_stands_in_its_entry():
-    entry = replace(card("arcface"), numbers={"same_likeness": 0.3, "strangers_likeness": 0.1, "input_size": 112})
-    assert LikenessScale.of(entry) == LikenessScale(same=0.3, certain=0.55, strangers=0.1)
-    assert SFace(entry, IdentityGraph()).likeness == LikenessScale.of(entry)
-    assert LikenessScale.of(card("sface")) == LikenessScale()
+    numbers = {"same_likeness": 0.3, "certain_likeness": 0.5, "strangers_likeness": 0.1}
+    entry = replace(card("sface"), numbers=numbers)
+    assert SFace(entry, IdentityGraph()).likeness == LikenessScale(same=0.3, certain=0.5, strangers=0.1)
+    del numbers["certain_likeness"]
+    with pytest.raises(ModelError, match=r"^Model sface: certain_likeness is None in the catalogue"):
+        SFace(entry, IdentityGraph())
 
 
 class Believer:
@@ -227,6 +230,7 @@ def test_mesh_counts_from_the_edge_of_the_crop():
             landmarks = np.zeros((1, 478, 3), np.float32)
             landmarks[0, :, :2] = (0.5, 192.0)
             landmarks[0, :, 2] = 19.2
+            landmarks[0, 1:, 0] += np.arange(477) / 5
             return {"landmarks": landmarks, "presence": np.ones((1, 1), np.float32)}
 
     graph = Corner()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from facefusion.faces.belief import AT_ONCE, CERTAINTY, SLACK, SPAN, SURE, Belief, is_face, log_odds
 from facefusion.faces.detect.base import ScoreScale
 
-SCORES = ScoreScale(clear=0.9, sample=0.8)
+SCORES = ScoreScale(clear=0.9, turned=0.8, sample=0.8, doubtful=0.75)
 MIDDLE = 0.85
 """Half as doubtful as the poorest."""
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from facefusion.core.values import Size
-from facefusion.faces.detect.base import Detections
+from facefusion.faces.detect.base import Detections, ScoreScale
 from facefusion.faces.detect.letterbox import Letterbox
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.detect.yunet import YuNet, decode
@@ -93,9 +93,9 @@ def test_overlapping_candidates_are_one_face():
     class Graph(DetectorGraph):
         def run(self, inputs):
             outputs = empty_outputs(64, 64)
-            put(outputs, 8, 9, 0.7, (0.5, 0.5, 1, 1), [0] * 10)
-            put(outputs, 8, 10, 0.9, (-0.4, 0.5, 1, 1), [0] * 10)
-            put(outputs, 8, 60, 0.8, (0.5, 0.5, 1, 1), [0] * 10)
+            put(outputs, 8, 9, 0.7, (0.5, 0.5, 1, 1), range(10))
+            put(outputs, 8, 10, 0.9, (-0.4, 0.5, 1, 1), range(10))
+            put(outputs, 8, 60, 0.8, (0.5, 0.5, 1, 1), range(10))
             return outputs
 
     found = YuNet(card("yunet"), Graph()).detect(np.zeros((64, 64, 3), np.uint8), 0.5)
@@ -104,6 +104,8 @@ def test_overlapping_candidates_are_one_face():
 
 class SpotDetector:
     """Finds the brightest pixel, as a face of 4 x 2 pixels whose points lie to its right."""
+
+    scores = ScoreScale.of(card("yunet"))
 
     def __init__(self):
         self.sizes: list[tuple[int, int]] = []
@@ -169,6 +171,8 @@ def test_margin_is_added_and_taken_off_again():
 
 def test_no_faces_are_empty_arrays():
     class Nothing:
+        scores = ScoreScale.of(card("yunet"))
+
         def detect(self, image, minimum_score):
             return Detections(np.zeros((0, 4), np.float32), np.zeros(0, np.float32), np.zeros((0, 5, 2), np.float32))
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.errors import ModelError
+from facefusion.core.errors import InferenceError, ModelError
 from facefusion.core.graph import TypedGraph
 from facefusion.core.values import Face
 from facefusion.faces.bench import Bench
@@ -153,15 +153,20 @@ def test_the_longer_side_of_the_box_takes_195_pixels_about_the_middle(left, top,
     np.testing.assert_allclose(longest, 195 * min(1.0, max(width, height)), rtol=1e-3)
 
 
+DOTTED = np.zeros((256, 256, 3), np.uint8)
+for colour, place in enumerate((40, 120, 200)):
+    DOTTED[100 + colour, place, colour] = 255
+
+
 @pytest.mark.parametrize(("peak", "confidence"), [(0.0, 0.0), (0.45, 0.5), (0.9, 1.0), (1.2, 1.0)])
 def test_the_confidence_of_fan_is_the_mean_peak_over_0_9(toys, peak, confidence):
-    (outline,) = Fan(card(), toys.run(landmarkers.fan(peak))).read([np.zeros((256, 256, 3), np.uint8)])
+    (outline,) = Fan(card(), toys.run(landmarkers.fan(peak))).read([DOTTED])
     assert outline.confidence == pytest.approx(confidence, abs=1e-5)
 
 
 @pytest.mark.parametrize(("score", "confidence"), [(-0.1, 0.0), (0.38, 0.4), (0.95, 1.0), (1.2, 1.0)])
 def test_the_confidence_of_peppa_wutz_is_the_mean_score_over_0_95(toys, score, confidence):
-    (outline,) = PeppaWutz(card(), toys.run(landmarkers.peppa_wutz(score))).read([np.zeros((256, 256, 3), np.uint8)])
+    (outline,) = PeppaWutz(card(), toys.run(landmarkers.peppa_wutz(score))).read([DOTTED])
     assert outline.confidence == pytest.approx(confidence, abs=1e-5)
 
 
@@ -219,7 +224,7 @@ def test_beyond_the_frame_the_network_sees_black(toys, x, y):
 @pytest.mark.parametrize(("grey", "raised"), [(20, True), (30, True), (34, False), (110, False)])
 def test_a_dark_crop_is_given_contrast(toys, grey, raised):
     """Lightness 30 of 255 is a grey of 32."""
-    graph = Heard(toys.run(landmarkers.fan()))
+    graph = Heard(toys.run(landmarkers.fan(peak=0.0)))
     random = np.random.default_rng(0)
     pixels = (grey + random.integers(-3, 4, (480, 640, 1))).repeat(3, axis=2).astype(np.uint8)
     face = planted((320, 240), 195 / 0.8, 0)[2]
@@ -353,3 +358,17 @@ def test_a_face_that_is_fresh_lost_or_without_points_starts_anew():
     np.testing.assert_array_equal(smoother.smooth([outlined(rest + 3)], 0.16)[0].landmarks68, rest + 3)
     untracked = outlined(rest, track=None)
     assert smoother.smooth([untracked], 0.2)[0].landmarks68 is rest
+
+
+@pytest.mark.parametrize("family", [Fan, PeppaWutz])
+def test_points_on_one_spot_are_no_face_unless_the_landmarker_says_so_itself(toys, family):
+    sure, unsure = (
+        (landmarkers.fan(), landmarkers.fan(0.0))
+        if family is Fan
+        else (landmarkers.peppa_wutz(), landmarkers.peppa_wutz(-0.1))
+    )
+    black = np.zeros((256, 256, 3), np.uint8)
+    with pytest.raises(InferenceError, match="toy laid the points of a face on one spot"):
+        family(card(), toys.run(sure)).read([DOTTED, black])
+    (outline,) = family(card(), toys.run(unsure)).read([black])
+    assert outline.confidence == 0.0

@@ -194,7 +194,7 @@ def test_view_too_poor_to_say_is_the_same_person_within_a_scene_and_another_afte
 
 @pytest.mark.parametrize(("same", "number"), [(0.36, 1), (0.28, 0)])
 def test_recogniser_says_from_which_likeness_on_two_views_show_one_person(same, number):
-    troupe = Troupe(replace(card("sface"), numbers={"same_likeness": same}))
+    troupe = Troupe(replace(card("sface"), numbers={**card("sface").numbers, "same_likeness": same}))
     troupe.identity.resembling = {2: (1, 0.32)}
     tracker = FaceTracker(troupe.analyser)
     stage = on_stage([[Actor(1, 50, 100)]] * 4 + [[Actor(2, 270, 120)]] * 2, [0] * 4 + [1] * 2)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from facefusion.vision.geometry import (
     FACE_TEMPLATES,
@@ -17,6 +18,7 @@ from facefusion.vision.geometry import (
     fit_similarity,
     fit_template,
     invert,
+    lie_apart,
     scale_of,
     square_around,
     transform_mesh,
@@ -26,6 +28,8 @@ from facefusion.vision.geometry import (
 ANGLES = st.floats(-math.pi, math.pi)
 SCALES = st.floats(0.05, 20.0)
 SHIFTS = st.tuples(st.floats(-500, 500), st.floats(-500, 500))
+ANY = st.one_of(st.sampled_from([math.nan, math.inf, 0.0, 1e-45, 1.0, 3.4e38]), st.floats(width=32))
+"""Whatever single precision holds."""
 SEEDS = st.integers(0, 2**32 - 1)
 
 
@@ -174,3 +178,46 @@ def test_templates_are_upright_faces():
         assert left[0] < nose[0] < right[0]
         assert mouth_left[0] < mouth_right[0]
         assert left[1] < nose[1] < mouth_left[1]
+
+
+@given(arrays(np.float32, (5, 2), elements=ANY), arrays(np.float32, (5, 2), elements=ANY))
+def test_a_similarity_is_numbers_or_is_refused(source, target):
+    try:
+        with np.errstate(all="ignore"):
+            found = fit_similarity(source, target)
+    except ValueError as error:
+        assert "coincide or are no numbers" in str(error)
+        return
+    assert np.isfinite(found).all()
+
+
+@given(arrays(np.float64, (2, 3), elements=ANY))
+def test_a_way_back_is_numbers_or_is_refused(affine):
+    try:
+        with np.errstate(all="ignore"):
+            found = invert(affine)
+    except ValueError as error:
+        assert "singular" in str(error)
+        return
+    assert np.isfinite(found).all()
+
+
+@given(arrays(np.float32, (5, 2), elements=ANY), st.floats(-4, 4))
+def test_a_square_has_a_size_or_is_refused(points, angle):
+    try:
+        with np.errstate(all="ignore"):
+            square = square_around(points, angle, 1.5)
+    except ValueError as error:
+        assert "span no square" in str(error)
+        return
+    assert np.isfinite(square).all() and square.side > 0
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0.0, 7.25, 3e38])
+def test_points_on_one_spot_do_not_lie_apart(value):
+    assert not lie_apart(np.full((5, 2), value, np.float32))
+
+
+@given(st.floats(-9000, 9000), st.floats(-9000, 9000), st.floats(1.0, 4000))
+def test_points_of_a_face_lie_apart_in_any_frame(x, y, side):
+    assert lie_apart(FACE_TEMPLATES["ffhq_512"] * np.float32(side) + np.array((x, y), np.float32))

@@ -9,7 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
+from facefusion.core.errors import InferenceError
+from facefusion.core.graph import NO_ANSWER
 from facefusion.vision.boxes import Boxes, suppress_overlaps
+from facefusion.vision.geometry import lie_apart
 
 
 class Detections(NamedTuple):
@@ -30,36 +33,54 @@ class Detections(NamedTuple):
         return self.take(suppress_overlaps(self.boxes, self.scores, overlap_limit))
 
 
+def checked(model: str, found: Detections) -> Detections:
+    """The same finds, if they can be faces at all.
+
+    Args:
+        model: its name, for the message.
+        found: what it found, in any pixels.
+
+    Raises:
+        InferenceError: a place is no number, as where an exponent overflows, or the corners of a box or the five points
+            of a face lie on one spot.
+    """
+    for box, points in zip(found.boxes, found.points, strict=True):
+        if not all(map(lie_apart, (box[0::2, None], box[1::2, None], points))):
+            raise InferenceError(f"{model} found a face that has no place or no size", NO_ANSWER)
+    return found
+
+
 def joined(parts: Sequence[Detections]) -> Detections:
     """The finds of all parts, in their order; there must be one part or more."""
     return Detections(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 class ScoreScale(NamedTuple):
-    """What the scores of a detector mean; another detector has another scale. The defaults were measured for YuNet."""
+    """What the scores of a detector mean, each 0..1. Another detector has another scale, so its entry says it."""
 
-    clear: float = 0.92
-    """A find below this may be a face seen at the wrong quarter turn: over 40 photos those scored up to 0.91."""
-    turned: float = 0.8
-    """What a find at a quarter turn that was not asked for must score: true ones had 0.89 and up, hands and folds
-    0.72."""
-    sample: float = 0.8
+    clear: float
+    """A find below this may be a face seen at the wrong quarter turn."""
+    turned: float
+    """What a find at a quarter turn that was not asked for must score."""
+    sample: float
     """What a find must score for its view to teach anything about identity."""
-    doubtful: float = 0.75
-    """Below this a source's face may be none: a dog's had 0.71, a person's behind a surgical mask 0.60, clear ones 0.85
-    and up."""
+    doubtful: float
+    """Below this a source's face may be none."""
 
     @classmethod
     def of(cls, card: ModelCard) -> Self:
-        """The scale that an entry describes by ``clear_score``, ``turned_score`` and so on, where it says something."""
-        return cls(*(card.number(f"{name}_score", usual) for name, usual in cls._field_defaults.items()))
+        """The scale that an entry describes by its numbers ``clear_score``, ``turned_score`` and so on.
 
-
-YUNET_SCORES = ScoreScale()
+        Raises:
+            ModelError: it lacks one of them.
+        """
+        return cls(*(card.number(f"{name}_score") for name in cls._fields))
 
 
 class FaceDetector(Protocol):
     """Finds upright faces in a small picture. Thread-safe."""
+
+    scores: ScoreScale
 
     def detect(self, image: npt.NDArray[np.uint8], minimum_score: float) -> Detections:
         """Find the faces that score ``minimum_score`` or more, overlaps removed, best first.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from facefusion.catalogue.card import ModelCard
+from facefusion.catalogue.families import family_of
 from facefusion.faces.bench import Bench
 from facefusion.faces.detect.base import CandidateDetector
 from facefusion.faces.detect.many import ManyDetectors
@@ -17,9 +18,9 @@ def build_detector(card: ModelCard, bench: Bench) -> CandidateDetector:
     """The detector of an entry.
 
     Raises:
-        ModelError: its graph does not fit its family.
+        ModelError: its family is not known, or its graph does not fit that.
     """
-    return FACE_DETECTORS[card.family](card, bench)
+    return family_of(card, FACE_DETECTORS)(card, bench)
 
 
 FACE_DETECTORS: Mapping[str, Callable[[ModelCard, Bench], CandidateDetector]] = {

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.faces.detect.base import CandidateDetector, Detections, joined
+from facefusion.faces.detect.base import CandidateDetector, Detections, ScoreScale, joined
 
 OVERLAP_LIMIT = 0.1
 """Boxes that overlap by more than this are one face. Those of different detectors differ more than those of one."""
@@ -23,6 +23,7 @@ class ManyDetectors:
     """
 
     def __init__(self, card: ModelCard, detectors: Sequence[CandidateDetector]) -> None:
+        self.scores = ScoreScale.of(card)
         self._detectors = tuple(detectors)
         self._overlap_limit = card.number("overlap_limit", OVERLAP_LIMIT)
 

@@ -16,7 +16,7 @@ from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import WRONG_FILE, FittedGraph, Shape, TypedGraph
 from facefusion.core.values import Size, Tensor
-from facefusion.faces.detect.base import Detections, joined
+from facefusion.faces.detect.base import Detections, ScoreScale, checked, joined
 from facefusion.faces.detect.letterbox import Letterbox
 
 STRIDES = (8, 16, 32)
@@ -35,6 +35,7 @@ class Scrfd:
     """
 
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
+        self.scores = ScoreScale.of(card)
         self._name = card.name
         self._graph = FittedGraph(card.name, graph, {"input": (1, 3, None, None)}, _output_shapes(graph))
         shape = self._graph.signature.inputs["input"].shape
@@ -57,7 +58,7 @@ class Scrfd:
                 f"{self._name}: the graph does not fit its family: {error}",
                 WRONG_FILE,
             ) from error
-        return letter.restore(found)
+        return letter.restore(checked(self._name, found))
 
 
 def _output_shapes(graph: TypedGraph) -> list[Shape]:

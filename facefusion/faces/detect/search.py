@@ -31,6 +31,8 @@ class FaceSearch:
         minimum_score: float = 0.5,
         margin: tuple[int, int, int, int] = (0, 0, 0, 0),
     ) -> None:
+        self.scores = detector.scores
+        """What the scores of finds mean."""
         self._detector = detector
         self._limit = limit
         self._minimum_score = minimum_score

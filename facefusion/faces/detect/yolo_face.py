@@ -12,7 +12,7 @@ import numpy.typing as npt
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import FittedGraph, TypedGraph
 from facefusion.core.values import Tensor
-from facefusion.faces.detect.base import Detections
+from facefusion.faces.detect.base import Detections, ScoreScale, checked
 from facefusion.faces.detect.letterbox import Letterbox
 
 STEP = 32
@@ -31,6 +31,8 @@ class YoloFace:
     """
 
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
+        self.scores = ScoreScale.of(card)
+        self._name = card.name
         self._graph = FittedGraph(card.name, graph, {"input": (1, 3, None, None)}, [(1, WIDTH, None)])
         self._letterbox = Letterbox(self._graph.signature.inputs["input"].shape, STEP, deviation=255.0)
         self._overlap_limit = card.number("overlap_limit", OVERLAP_LIMIT)
@@ -42,7 +44,8 @@ class YoloFace:
     def candidates(self, image: npt.NDArray[np.uint8], minimum_score: float) -> Detections:
         """See :class:`~facefusion.faces.detect.base.CandidateDetector`."""
         letter = self._letterbox.fit(image)
-        return letter.restore(decode(self._graph.run({"input": letter.tensor})[0], minimum_score))
+        found = decode(self._graph.run({"input": letter.tensor})[0], minimum_score)
+        return letter.restore(checked(self._name, found))
 
 
 def decode(output: Tensor, minimum_score: float) -> Detections:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import FittedGraph, TypedGraph
 from facefusion.core.values import Tensor
-from facefusion.faces.detect.base import Detections, joined
+from facefusion.faces.detect.base import Detections, ScoreScale, checked, joined
 from facefusion.faces.detect.letterbox import Letterbox
 
 STRIDES = (8, 16, 32)
@@ -34,6 +34,8 @@ class YuNet:
     """
 
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
+        self.scores = ScoreScale.of(card)
+        self._name = card.name
         names = tuple(graph.signature.outputs)
         self._names = names if OUTPUTS.keys() <= set(names) else tuple(OUTPUTS)
         shapes = [OUTPUTS.get(name) for name in self._names]
@@ -49,7 +51,7 @@ class YuNet:
         """See :class:`~facefusion.faces.detect.base.CandidateDetector`."""
         letter = self._letterbox.fit(image)
         outputs = dict(zip(self._names, self._graph.run({"input": letter.tensor}), strict=False))
-        return letter.restore(decode(outputs, letter.tensor.shape[3], minimum_score))
+        return letter.restore(checked(self._name, decode(outputs, letter.tensor.shape[3], minimum_score)))
 
 
 def decode(outputs: Mapping[str, Tensor], width: int, minimum_score: float) -> Detections:

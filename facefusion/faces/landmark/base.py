@@ -8,9 +8,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from facefusion.core.errors import InferenceError
+from facefusion.core.graph import NO_ANSWER
 from facefusion.core.values import Affine, Box, Landmarks5, Landmarks68, Landmarks478, Picture, Pixels
-from facefusion.faces.landmark.points import EYE_CORNER_LEFT, EYE_CORNER_RIGHT, FACE_POINTS
-from facefusion.vision.geometry import SquareRegion, angle_between, square_around
+from facefusion.faces.landmark.points import EYE_CORNER_LEFT, EYE_CORNER_RIGHT, FACE_POINTS, five_of_sixty_eight
+from facefusion.vision.geometry import SquareRegion, angle_between, lie_apart, square_around
 
 EXPANSION = 1.5
 """Side of the region a landmarker looks at over the longer side of the face."""
@@ -44,6 +46,23 @@ class Outline(NamedTuple):
     """0..1."""
 
 
+def outline(model: str, points: Landmarks68, confidence: float) -> Outline:
+    """The points of one face as a network gave them.
+
+    Args:
+        model: its name, for the message.
+        points: in pixels of the crop.
+        confidence: clipped to 0..1; where it is 0, the points may be any.
+
+    Raises:
+        InferenceError: they can be no face's.
+    """
+    sure = min(max(confidence, 0.0), 1.0)
+    if sure > 0:
+        check_face(model, points)
+    return Outline(points, sure)
+
+
 class OutlineReader(Protocol):
     """Reads the 68 points of faces. Thread-safe."""
 
@@ -53,6 +72,21 @@ class OutlineReader(Protocol):
         Args:
             crops: one or more, as :func:`facefusion.faces.landmark.upright.upright_crop` gives them.
         """
+
+
+def check_face(model: str, points: Landmarks68) -> None:
+    """Refuse points that no face can have.
+
+    Args:
+        model: what gave them, for the message.
+        points: in any unit.
+
+    Raises:
+        InferenceError: they are no numbers, as where a place is too far off to be counted, or eyes, nose and mouth lie
+            on one spot.
+    """
+    if not (np.isfinite(points).all() and lie_apart(five_of_sixty_eight(points))):
+        raise InferenceError(f"{model} laid the points of a face on one spot, or nowhere", NO_ANSWER)
 
 
 def region_of_detection(box: Box, points: Landmarks5) -> SquareRegion:

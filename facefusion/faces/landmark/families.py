@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from facefusion.catalogue.card import ModelCard
+from facefusion.catalogue.families import family_of
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import TypedGraph
 from facefusion.faces.bench import Bench
@@ -60,7 +61,7 @@ def build_refiner(card: ModelCard, bench: Bench, minimum_confidence: float) -> O
 
 
 def _reader(card: ModelCard, bench: Bench) -> OutlineReader:
-    return OUTLINE_READERS[card.family](card, bench)
+    return family_of(card, OUTLINE_READERS)(card, bench)
 
 
 def _nearest(card: ModelCard, bench: Bench, families: Mapping[str, FamilyT]) -> tuple[ModelCard, FamilyT]:

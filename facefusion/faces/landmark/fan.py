@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import FittedGraph, TypedGraph
-from facefusion.faces.landmark.base import Outline
+from facefusion.faces.landmark.base import Outline, outline
 from facefusion.faces.landmark.upright import SIDE, to_tensor
 
 GRID = 64
@@ -25,6 +25,7 @@ class Fan:
     """Runs ``input`` (n, 3, 256, 256) BGR 0..1 -> points (n, 68, 2 or more), heat maps (n, 68, any, any)."""
 
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
+        self._name = card.name
         self._graph = FittedGraph(card.name, graph, {"input": (1, 3, SIDE, SIDE)}, [(1, 68, None), (1, 68, None, None)])
 
     def read(self, crops: Sequence[npt.NDArray[np.uint8]]) -> list[Outline]:
@@ -32,7 +33,4 @@ class Fan:
         places, heat = self._graph.run_rows("input", to_tensor(crops))
         points = places[:, :, :2] * np.float32(SIDE / GRID)
         peaks = heat.max(axis=(2, 3)).mean(axis=1)
-        return [
-            Outline(one, float(np.interp(peak, (0.0, SURE), (0.0, 1.0))))
-            for one, peak in zip(points, peaks, strict=True)
-        ]
+        return [outline(self._name, one, float(peak) / SURE) for one, peak in zip(points, peaks, strict=True)]

@@ -10,7 +10,8 @@ import numpy as np
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import FittedGraph, TypedGraph
 from facefusion.core.values import Picture, Size
-from facefusion.faces.landmark.base import MeshReading
+from facefusion.faces.landmark.base import MeshReading, check_face
+from facefusion.faces.landmark.points import sixty_eight_points
 from facefusion.memory.buffers import ThreadBuffers
 from facefusion.vision.geometry import SquareRegion, invert, transform_mesh
 
@@ -26,6 +27,7 @@ class FaceMesh:
     """
 
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
+        self._name = card.name
         self._side = int(card.number("input_size", INPUT_SIDE))
         self._graph = FittedGraph(card.name, graph, {"input": (1, self._side, self._side, 3)}, [(1, 478, 3), (1, 1)])
         self._buffers = ThreadBuffers()
@@ -39,4 +41,5 @@ class FaceMesh:
         landmarks, presence = self._graph.run({"input": tensor})[:2]
         # The network counts from the crop's edge: the middle of the first pixel is at 0.5.
         mesh = transform_mesh(invert(frame_to_crop), landmarks[0] - HALF_PIXEL)
+        check_face(self._name, sixty_eight_points(mesh))
         return MeshReading(mesh, float(presence[0, 0]), crop, frame_to_crop)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import WRONG_FILE, FittedGraph, TypedGraph
-from facefusion.faces.landmark.base import Outline
+from facefusion.faces.landmark.base import Outline, outline
 from facefusion.faces.landmark.upright import SIDE, to_tensor
 
 GRID = 64
@@ -37,7 +37,4 @@ class PeppaWutz:
         triples = output.reshape(-1, 68, 3)
         points = triples[:, :, :2] * np.float32(SIDE / GRID)
         scores = triples[:, :, 2].mean(axis=1)
-        return [
-            Outline(one, float(np.interp(score, (0.0, SURE), (0.0, 1.0))))
-            for one, score in zip(points, scores, strict=True)
-        ]
+        return [outline(self._name, one, float(score) / SURE) for one, score in zip(points, scores, strict=True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from facefusion.catalogue.card import ModelCard
+from facefusion.catalogue.families import family_of
 from facefusion.faces.bench import Bench
 from facefusion.faces.hands.families import build_finder
 from facefusion.faces.mask.base import FaceOccluder, FaceParser
@@ -18,18 +19,18 @@ def build_occluder(card: ModelCard, bench: Bench) -> FaceOccluder:
     """The occluder of an entry.
 
     Raises:
-        ModelError: its graph does not fit its family.
+        ModelError: its family is not known, or its graph does not fit that.
     """
-    return FACE_OCCLUDERS[card.family](card, bench)
+    return family_of(card, FACE_OCCLUDERS)(card, bench)
 
 
 def build_parser(card: ModelCard, bench: Bench) -> FaceParser:
     """The parser of an entry.
 
     Raises:
-        ModelError: its graph does not fit its family.
+        ModelError: its family is not known, or its graph does not fit that.
     """
-    return FACE_PARSERS[card.family](card, bench)
+    return family_of(card, FACE_PARSERS)(card, bench)
 
 
 def _mesh(card: ModelCard, bench: Bench) -> MeshOccluder:

@@ -10,7 +10,7 @@ from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import FittedGraph, TypedGraph
 from facefusion.core.values import Embedding, Landmarks5, Picture, Size
 from facefusion.faces.normalisation import HALVES
-from facefusion.faces.recognise.base import IdentityReading, LikenessScale, unit
+from facefusion.faces.recognise.base import IdentityReading, LikenessScale, identity_of
 from facefusion.vision.geometry import fit_template
 
 INPUT_SIDE = 112
@@ -27,6 +27,7 @@ class ArcFace:
 
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
         self.likeness = LikenessScale.of(card)
+        self._name = card.name
         self._side = int(card.number("input_size", INPUT_SIDE))
         self._graph = FittedGraph(card.name, graph, {"input": (1, 3, self._side, self._side)}, [(1, LENGTH)])
 
@@ -38,4 +39,4 @@ class ArcFace:
         """The identity of the face at ``points`` as the network gives it, and at length one."""
         crop = picture.warp(fit_template(points, TEMPLATE, self._side), Size(self._side, self._side))
         raw = self._graph.run({"input": HALVES.encode(crop[None])})[0][0]
-        return IdentityReading(raw, unit(raw))
+        return identity_of(self._name, raw)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, Self
 
@@ -9,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
+from facefusion.core.errors import InferenceError
+from facefusion.core.graph import NO_ANSWER
 from facefusion.core.values import Embedding, Landmarks5, Picture
 
 
@@ -22,19 +25,23 @@ class IdentityReading(NamedTuple):
 
 
 class LikenessScale(NamedTuple):
-    """What the cosine of two views means; other recognisers have other scales. The defaults are SFace's."""
+    """What the cosine of two views means. Another recogniser has another scale, so its entry says it."""
 
-    same: float = 0.36
-    """From here on two views show one person; at this limit SFace errs in 1.7 % of pairs."""
-    certain: float = 0.55
-    """Small or blurred views of two people do not reach this: in street and stage scenes they had up to 0.48."""
-    strangers: float = 0.2
+    same: float
+    """From here on two views show one person."""
+    certain: float
+    """Small or blurred views of two people do not reach this."""
+    strangers: float
     """Below this two views show two people. Up to ``same`` a view is too poor to say."""
 
     @classmethod
     def of(cls, card: ModelCard) -> Self:
-        """The scale that an entry describes by ``same_likeness``, ``certain_likeness`` and ``strangers_likeness``."""
-        return cls(*(card.number(f"{name}_likeness", usual) for name, usual in cls._field_defaults.items()))
+        """The scale that an entry describes by ``same_likeness``, ``certain_likeness`` and ``strangers_likeness``.
+
+        Raises:
+            ModelError: it lacks one of them.
+        """
+        return cls(*(card.number(f"{name}_likeness") for name in cls._fields))
 
 
 class FaceRecogniser(Protocol):
@@ -44,6 +51,22 @@ class FaceRecogniser(Protocol):
 
     def embed(self, picture: Picture, points: Landmarks5) -> Embedding:
         """The identity of the face at ``points``, of unit length."""
+
+
+def identity_of(model: str, raw: npt.NDArray[np.float32]) -> IdentityReading:
+    """What a network said of a face, if it said anything.
+
+    Args:
+        model: its name, for the message.
+        raw: shape (n,).
+
+    Raises:
+        InferenceError: the vector is zero, or no numbers, and points nowhere.
+    """
+    try:
+        return IdentityReading(raw, unit(raw))
+    except ValueError as error:
+        raise InferenceError(f"{model} gave an identity that is none: {error}", NO_ANSWER) from error
 
 
 def similarity(first: Embedding, second: Embedding) -> float:
@@ -68,12 +91,13 @@ def mean_embedding(embeddings: Sequence[Embedding]) -> Embedding:
 
 
 def unit(vector: Embedding) -> Embedding:
-    """The vector at length one.
+    """The vector at length one, however long or short it was.
 
     Raises:
-        ValueError: it has no length, so no direction.
+        ValueError: it has no length, or values that are no numbers, and so no direction.
     """
-    length = float(np.linalg.norm(vector))
-    if not length > 0.0:
-        raise ValueError("an embedding without length has no direction")
-    return vector / np.float32(length)
+    wide = vector.astype(np.float64)
+    length = float(np.linalg.norm(wide))
+    if not 0.0 < length < math.inf:
+        raise ValueError("a vector without a length has no direction")
+    return (wide / length).astype(np.float32)

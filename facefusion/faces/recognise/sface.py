@@ -12,7 +12,7 @@ import numpy as np
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import FittedGraph, TypedGraph
 from facefusion.core.values import Embedding, Landmarks5, Picture, Size
-from facefusion.faces.recognise.base import LikenessScale, unit
+from facefusion.faces.recognise.base import LikenessScale, identity_of
 from facefusion.vision.geometry import fit_template
 
 INPUT_SIDE = 112
@@ -29,6 +29,7 @@ class SFace:
 
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
         self.likeness = LikenessScale.of(card)
+        self._name = card.name
         self._side = int(card.number("input_size", INPUT_SIDE))
         self._graph = FittedGraph(card.name, graph, {"data": (1, 3, self._side, self._side)}, [(1, LENGTH)])
 
@@ -37,4 +38,4 @@ class SFace:
         crop = picture.warp(fit_template(points, TEMPLATE, self._side), Size(self._side, self._side))
         colours = cv2.cvtColor(crop, cv2.COLOR_BGR2RGB)
         tensor = np.ascontiguousarray(colours.transpose(2, 0, 1)[None], np.float32)
-        return unit(self._graph.run({"data": tensor})[0][0])
+        return identity_of(self._name, self._graph.run({"data": tensor})[0][0]).unit

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
+from facefusion.catalogue.families import family_of
 from facefusion.core.graph import SignedGraph
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.faces.aligned import AlignedFace, align, rounds
 from facefusion.faces.mask.base import OWN_FACE_MASKS
 from facefusion.faces.mask.masker import FaceMasker
 from facefusion.observability.events import Notice
-from facefusion.processors.base import ProcessorKind, Scene, Workshop, family_of
+from facefusion.processors.base import ProcessorKind, Scene, Workshop
 from facefusion.processors.deep_swapper.network import TEMPLATE, DeepFace
 from facefusion.processors.deep_swapper.settings import DeepSwapperSettings
 from facefusion.vision.colour_match import match_colours
@@ -73,7 +74,7 @@ def _models(settings: DeepSwapperSettings) -> Mapping[str, str]:
 def _build(workshop: Workshop) -> DeepSwapper:
     card = workshop.cards["deep_swapper"]
     morph = workshop.settings.deep_swapper_morph
-    network = family_of(card, FAMILIES, "deep swapper")(card, workshop.runner(card), morph / WHOLLY)
+    network = family_of(card, FAMILIES)(card, workshop.runner(card), morph / WHOLLY)
     if morph != WHOLLY and not network.morphs:
         workshop.events.emit(
             Notice(f"The model {card.name} knows no morph: deep_swapper_morph = {morph} does nothing.")

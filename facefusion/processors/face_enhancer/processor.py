@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from facefusion.catalogue.card import ModelCard
+from facefusion.catalogue.families import family_of
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.faces.mask.base import SEAM_MASKS
-from facefusion.processors.base import ProcessorKind, Scene, Workshop, family_of
+from facefusion.processors.base import ProcessorKind, Scene, Workshop
 from facefusion.processors.face_enhancer.families.base import EnhancerFamily
 from facefusion.processors.face_enhancer.families.restoration import Restoration
 from facefusion.processors.face_enhancer.families.super_resolution import EnlargedFaces
@@ -66,7 +67,7 @@ def _models(settings: FaceEnhancerSettings) -> Mapping[str, str]:
 
 def _build(workshop: Workshop) -> FaceEnhancer:
     card = workshop.cards["face_enhancer"]
-    return FaceEnhancer(family_of(card, FAMILIES, "face enhancer")(card, workshop))
+    return FaceEnhancer(family_of(card, FAMILIES)(card, workshop))
 
 
 KIND = ProcessorKind(build=_build, models=_models, masks=SEAM_MASKS)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from facefusion.catalogue.families import family_of
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.faces.mask.base import SWAP_MASKS
-from facefusion.processors.base import ProcessorKind, Scene, Workshop, family_of
+from facefusion.processors.base import ProcessorKind, Scene, Workshop
 from facefusion.processors.face_swapper.families.base import SwapperFamily
 from facefusion.processors.face_swapper.families.blendswap import blendswap
 from facefusion.processors.face_swapper.families.ghost import ghost
@@ -70,7 +71,7 @@ def _models(settings: FaceSwapperSettings) -> Mapping[str, str]:
 
 def _build(workshop: Workshop) -> FaceSwapper:
     card = workshop.cards["face_swapper"]
-    family = family_of(card, FAMILIES, "face swapper")(workshop)
+    family = family_of(card, FAMILIES)(workshop)
     if workshop.sources:
         family.prepare(workshop.sources)
     return FaceSwapper(family)

@@ -74,7 +74,8 @@ class ToyShop:
         template, coding, source = FAMILIES[family]
         companions = [] if len(source) > 1 else ["eye"]
         self.card = card("toy", "face_swapper", family, companions, input_size=size, template=template, **coding)
-        self.companions = {"eye": card("eye", "face_recognizer", "arcface", input_size=112)}
+        likeness = {"same_likeness": 0.3, "certain_likeness": 0.5, "strangers_likeness": 0.2}
+        self.companions = {"eye": card("eye", "face_recognizer", "arcface", input_size=112, **likeness)}
         if family in CONVERTED:
             companions.append("cross")
             self.card = card("toy", "face_swapper", family, companions, input_size=size, template=template, **coding)
