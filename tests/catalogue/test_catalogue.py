@@ -193,7 +193,7 @@ def test_an_unknown_name_brings_the_nearest():
 def test_every_embedded_model_has_a_pinned_wheel_and_another_address():
     cards = Catalogue.load().cards()
 
-    assert [card.name for card in cards if card.graph is None and not card.companions] == ["mesh"]
+    assert [card.name for card in cards if card.graph is None and not card.companions] == ["mesh"] * 2
     for card in (card for card in cards if card.embedded):
         for part in card.graph.parts if card.graph else ():
             assert part.wheel is not None, card.name
@@ -222,7 +222,7 @@ def test_a_kind_without_preference_is_an_error():
 
 def test_choices_of_an_option_are_auto_and_all_names_that_users_know():
     assert model_choices("frame_enhancer")()[:4] == ("auto", "waifu2x_x2", "real_esrgan_x4", "clear_reality_x4")
-    assert model_choices("face_parser")() == ("auto", "bisenet_resnet_18", "bisenet_resnet_34")
+    assert model_choices("face_parser")() == ("auto", "mesh", "bisenet_resnet_18", "bisenet_resnet_34")
 
 
 @pytest.mark.parametrize(

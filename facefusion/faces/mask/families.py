@@ -12,6 +12,7 @@ from facefusion.faces.mask.base import FaceOccluder, FaceParser
 from facefusion.faces.mask.bisenet import BiSeNet
 from facefusion.faces.mask.many import ManyOccluders
 from facefusion.faces.mask.mesh import MeshOccluder
+from facefusion.faces.mask.regions import MeshParser
 from facefusion.faces.mask.xseg import XSeg
 
 
@@ -46,4 +47,5 @@ FACE_OCCLUDERS: Mapping[str, Callable[[ModelCard, Bench], FaceOccluder]] = {
 
 FACE_PARSERS: Mapping[str, Callable[[ModelCard, Bench], FaceParser]] = {
     "bisenet": lambda card, bench: BiSeNet(card, bench.runner(card)),
+    "mesh": lambda _card, _bench: MeshParser(),
 }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from facefusion.core.errors import FaceFusionError
-from facefusion.core.values import Landmarks478, Mask
+from facefusion.core.values import Face, Landmarks478, Mask
 from facefusion.faces.hands.find import HandFinder
 from facefusion.faces.hands.shape import draw_hand
 from facefusion.faces.mask.base import FaceCrop
@@ -38,7 +38,7 @@ class MeshOccluder:
         return [self._uncovered(crop) for crop in crops]
 
     def _uncovered(self, crop: FaceCrop) -> Mask:
-        mesh = _mesh(crop)
+        mesh = mesh_of(crop.face, "occluder", "occlusion")
         bare = survey(crop.picture, mesh).bare
         placed = transform_mesh(crop.frame_to_crop, mesh.astype(np.float32))
         face: Mask = draw_surface(bare, placed, crop.size, between_lips=1, outside=0)
@@ -47,10 +47,20 @@ class MeshOccluder:
         return face
 
 
-def _mesh(crop: FaceCrop) -> Landmarks478:
-    if crop.face.mesh is None:
+def mesh_of(face: Face, model: str, mask: str) -> Landmarks478:
+    """The mesh of a face.
+
+    Args:
+        face: of a picture.
+        model: what needs it: ``occluder``, ``parser``.
+        mask: the type of mask that it is needed for.
+
+    Raises:
+        FaceFusionError: it has none.
+    """
+    if face.mesh is None:
         raise FaceFusionError(
-            "the occluder 'mesh' needs the face mesh of each face and got a face without",
-            "Choose another --face-occluder-model, or leave 'occlusion' out of --face-mask-types.",
+            f"the {model} 'mesh' needs the face mesh of each face and got a face without",
+            f"Choose another --face-{model}-model, or leave '{mask}' out of --face-mask-types.",
         )
-    return crop.face.mesh
+    return face.mesh

@@ -77,18 +77,16 @@ def masks(size: int) -> Masks:
 
 def _paint() -> Masks:
     inside = raster(DETAIL).inside()
-    eyes = np.maximum(_hull(topology.LEFT_EYE, 6), _hull(topology.RIGHT_EYE, 6))
-    brows = np.maximum(_hull(topology.LEFT_BROW, 3), _hull(topology.RIGHT_BROW, 3))
-    lips = _hull(topology.OUTER_LIP, 3)
-    features = np.maximum.reduce((eyes, brows, lips, _hull(topology.NOSTRILS, 2)))
-    creases = np.maximum.reduce((_hull(topology.NOSTRILS, 6), lips, eyes))
-    distance = cv2.distanceTransform(_polygon(topology.OVAL), cv2.DIST_L2, 5).astype(np.float32) * np.float32(
-        1 / DETAIL
-    )
+    eyes = np.maximum(hull(topology.LEFT_EYE, 6), hull(topology.RIGHT_EYE, 6))
+    brows = np.maximum(hull(topology.LEFT_BROW, 3), hull(topology.RIGHT_BROW, 3))
+    lips = hull(topology.OUTER_LIP, 3)
+    features = np.maximum.reduce((eyes, brows, lips, hull(topology.NOSTRILS, 2)))
+    creases = np.maximum.reduce((hull(topology.NOSTRILS, 6), lips, eyes))
+    distance = cv2.distanceTransform(polygon(topology.OVAL), cv2.DIST_L2, 5).astype(np.float32) * np.float32(1 / DETAIL)
     rows = (np.arange(DETAIL, dtype=np.float32) + np.float32(0.5)) * np.float32(1 / DETAIL)
     height = np.repeat(rows[:, None], DETAIL, axis=1)
-    around_mouth = _soft(_hull(topology.MOUTH_SURROUNDINGS, 4), 6) * (1 - _soft(_hull(topology.OUTER_LIP, 0), 2))
-    balls = np.maximum(_polygon(topology.LEFT_EYE), _polygon(topology.RIGHT_EYE))
+    around_mouth = _soft(hull(topology.MOUTH_SURROUNDINGS, 4), 6) * (1 - _soft(hull(topology.OUTER_LIP, 0), 2))
+    balls = np.maximum(polygon(topology.LEFT_EYE), polygon(topology.RIGHT_EYE))
     wide_brows = cast("Marks", cv2.dilate(brows, np.ones((7, 7), np.uint8)))
     return Masks(
         inside=_frozen(inside.astype(np.float32) * np.float32(1 / 255)),
@@ -99,10 +97,10 @@ def _paint() -> Masks:
         eyes=_frozen(_soft(balls, 1.3)),
         lids=_frozen(_soft(eyes, 2)),
         lips=_frozen(_soft(lips, 3)),
-        nose=_frozen(_soft(_hull(topology.NOSE, 2), 3)),
+        nose=_frozen(_soft(hull(topology.NOSE, 2), 3)),
         around_mouth=_frozen(around_mouth),
-        beard_places=_frozen(_soft(np.maximum(_hull(topology.CHIN, 0), _hull(topology.UPPER_LIP_SKIN, 0)), 1)),
-        ears=_frozen(_soft(np.maximum(_hull(topology.LEFT_EAR_SIDE, 0), _hull(topology.RIGHT_EAR_SIDE, 0)), 3)),
+        beard_places=_frozen(_soft(np.maximum(hull(topology.CHIN, 0), hull(topology.UPPER_LIP_SKIN, 0)), 1)),
+        ears=_frozen(_soft(np.maximum(hull(topology.LEFT_EAR_SIDE, 0), hull(topology.RIGHT_EAR_SIDE, 0)), 3)),
         creases=_frozen(_soft(creases, 1.5)),
         edge=_frozen(smooth_step(distance, 0.012, 0.085) * smooth_step(height, 0.115, 0.2)),
     )
@@ -112,14 +110,14 @@ def _texels(size: int) -> Points:
     return topology.texture_coordinates() * np.float32(size) - np.float32(0.5)
 
 
-def _polygon(vertices: Sequence[int]) -> Marks:
+def polygon(vertices: Sequence[int]) -> Marks:
     """The polygon through some vertices, filled with 255."""
     mask = np.zeros((DETAIL, DETAIL), np.uint8)
     cv2.fillPoly(mask, [np.rint(_texels(DETAIL)[list(vertices)] * 16).astype(np.int32)], (255,), cv2.LINE_8, 4)
     return mask
 
 
-def _hull(vertices: Sequence[int], margin: int) -> Marks:
+def hull(vertices: Sequence[int], margin: int) -> Marks:
     """The convex hull of some vertices, ``margin`` pixels wider all around, filled with 255."""
     mask = np.zeros((DETAIL, DETAIL), np.uint8)
     points = np.rint(_texels(DETAIL)[list(vertices)]).astype(np.int32)
