@@ -94,4 +94,5 @@ def _collected(store: ModelStore) -> list[ModelCard]:
 def _there(store: ModelStore, card: ModelCard) -> Iterator[bool]:
     for graph in card.graphs:
         for folder in store.folders:
-            yield (folder / graph.name).is_file()
+            path = folder / graph.name
+            yield path.is_file() or path.is_symlink()

@@ -17,6 +17,7 @@ from typing import TypeAlias, TypeVar, cast
 
 from facefusion.catalogue.beside import beside
 from facefusion.catalogue.card import Download
+from facefusion.catalogue.impostor import impostor
 from facefusion.catalogue.source import SourceError, Transfer, UnreachableError
 from facefusion.catalogue.verify import crc32_of, sha256_of
 from facefusion.core.stop import StopToken
@@ -31,6 +32,8 @@ _CHUNK = 1 << 16
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers that may be another one a little later."""
 _RANGE_REFUSED = 416
+_REDIRECTION = 3
+"""First digit of the answers that name another address."""
 _TEXT_LIMIT = 1 << 10
 """Bytes of a text; what is longer is none."""
 
@@ -135,11 +138,13 @@ def _attempt(source: Download, path: Path, transfer: Transfer, stop: StopToken) 
         raise _PassingError(f"the connection ended after {size} of {total} bytes")
     fault = "size" if total is not None and size > total else _fault(path, source)
     if fault:
+        instead = impostor(path)
         path.unlink()
         if started_at:
             # What an earlier run left may have been damaged, not the source.
             raise _PassingError("the continued file is not what it should be")
-        raise SourceError(f"the file there is not what it should be (its {fault} differs)")
+        reason = f"it is {instead}" if instead else f"its {fault} differs"
+        raise SourceError(f"the file there is not what it should be ({reason})")
 
 
 def _fault(path: Path, source: Download) -> str:
@@ -176,6 +181,8 @@ def _arrivals(source: Download, start: int) -> Generator[_Piece, None, None]:
     with _opened(source, start) as response:
         span = re.fullmatch(rf"bytes {start}-\d+/(\d+|\*)", response.getheader("Content-Range") or "")
         continued = response.status == http.client.PARTIAL_CONTENT and span is not None
+        if response.status == http.client.PARTIAL_CONTENT and not continued:
+            raise _RangeRefusedError("the server sends another part of the file than it was asked for")
         position = start if continued else 0
         total = source.bytes
         if total is None:
@@ -197,6 +204,8 @@ def _opened(source: Download, start: int) -> http.client.HTTPResponse:
     except urllib.error.HTTPError as error:
         error.close()
         answer = f"the server answers {error.code} {error.reason}"
+        if error.code // 100 == _REDIRECTION:
+            answer = "the server redirects and never arrives"
         if error.code == _RANGE_REFUSED:
             raise _RangeRefusedError(answer) from error
         if error.code not in _PASSING:

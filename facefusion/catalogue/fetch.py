@@ -10,7 +10,6 @@ import contextlib
 import errno
 import functools
 import hashlib
-import re
 import shutil
 import tempfile
 import time
@@ -37,7 +36,6 @@ _LOCK = ".fetch.lock"
 _SCRATCH = ".fetch-"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FORBIDDEN = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
-_CRC32 = re.compile(r"[0-9a-f]{8}")
 
 Downloader = Callable[[Download, Path, EventSink], Path]
 TextDownloader = Callable[[str], str]
@@ -155,7 +153,7 @@ class Fetcher:
 
     def _install_published(self, graph: GraphFile, published: Published) -> None:
         crc32 = self._download_text(published.checksum).lower()
-        if not _CRC32.fullmatch(crc32):
+        if not verify.CRC32.fullmatch(crc32):
             raise SourceError(f"{published.checksum.rpartition('/')[2]} there holds no CRC-32")
         path = self._folder / graph.name
         path.parent.mkdir(parents=True, exist_ok=True)

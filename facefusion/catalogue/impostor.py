@@ -11,7 +11,7 @@ _ARCHIVES = {b"PK\x03\x04": "a zip archive", b"\x1f\x8b": "a gzip archive", b"7z
 
 
 def impostor(path: Path) -> str:
-    """What a file obviously is instead of a model, as the end of a sentence; empty where nothing of the kind shows.
+    """What a file obviously is instead of a model, after "it is"; empty where nothing of the kind shows.
 
     Raises:
         OSError: it cannot be read.
@@ -19,11 +19,10 @@ def impostor(path: Path) -> str:
     with path.open("rb") as file:
         head = file.read(_LONGEST_HEAD)
     if not head:
-        return "it is empty"
+        return "empty"
     if head.startswith(_POINTER):
-        return "it is a Git LFS pointer, not the file itself (git lfs pull brings that)"
+        return "a Git LFS pointer, which git lfs pull turns into the file"
     # No graph begins with "<": that would be a field 7 of wire type 4, which ONNX does not have.
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        return "it is a web page, not the file itself (save what its download link leads to)"
-    archive = next((name for magic, name in _ARCHIVES.items() if head.startswith(magic)), None)
-    return f"it is {archive}: take the model out of it" if archive else ""
+        return "a web page, not the file itself"
+    return next((name for magic, name in _ARCHIVES.items() if head.startswith(magic)), "")

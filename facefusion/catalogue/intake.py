@@ -56,7 +56,7 @@ def check_file(path: Path) -> None:
     except DecodeError as error:
         raise ModelError(f"{shown(str(path))} is no ONNX file, or only a part of one", REMEDY) from error
     if graph is None:
-        raise ModelError(f"{shown(str(path))} is no ONNX file: {fault}", REMEDY)
+        raise ModelError(f"{shown(str(path))} is no ONNX file: it is {fault}", REMEDY)
     if not graph.node or not graph.output:
         raise ModelError(f"{shown(str(path))} holds no graph", REMEDY)
     if any(one.data_location == onnx.TensorProto.EXTERNAL for one in graph.initializer):

@@ -64,7 +64,7 @@ class ModelStore:
             for folder in self.folders:
                 path = folder / graph.name
                 with looking(ModelError, f"the model {shown(str(path))}", REMEDY):
-                    if path.is_file() and self._is_trusted(path, graph):
+                    if (path.is_file() or path.is_symlink()) and self._is_trusted(path, graph):
                         return path
         return None
 
@@ -151,7 +151,7 @@ class ModelStore:
         return all(one.graph is None or self.find(one) is not None for one in (card, *beside))
 
     def _is_trusted(self, path: Path, graph: GraphFile) -> bool:
-        fault = verify.fault(path, graph)
+        fault = verify.fault(path, graph) if path.is_file() else "it is a link to a file that is not there"
         if fault and path not in self._distrusted:
             self._distrusted.add(path)
             self._events.emit(Notice(f"{path} is not used: {fault}.", warning=True))

@@ -11,6 +11,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -18,7 +19,10 @@ from pathlib import Path
 
 from facefusion.catalogue.card import GraphFile, Part
 from facefusion.catalogue.convert.formats import FORMATS, VERBATIM
+from facefusion.catalogue.impostor import impostor
 
+CRC32 = re.compile(r"[0-9a-f]{8}")
+"""As the file beside a published one holds it."""
 _CHUNK = 1 << 20
 
 
@@ -97,6 +101,15 @@ def fault(path: Path, graph: GraphFile) -> str:
 
     Reads the whole file only where its size or time differ from the record's, or where it has none.
     """
+    found = _fault(path, graph)
+    if graph.own or found:
+        # Says more than that it is not what it should be.
+        instead = impostor(path)
+        return f"it is {instead}" if instead else found
+    return ""
+
+
+def _fault(path: Path, graph: GraphFile) -> str:
     if graph.own:
         return ""
     record = _read_record(path)
@@ -128,9 +141,13 @@ def _fault_of_brought(path: Path, graph: GraphFile) -> str:
 
 def _fault_of_published(path: Path) -> str:
     checksum = checksum_path(path)
+    if path.is_symlink() and not checksum.is_file():
+        checksum = checksum_path(path.resolve())
     if not checksum.is_file():
-        return f"neither {record_path(path).name} nor {checksum.name} lies beside it"
+        return f"neither {record_path(path).name} nor {checksum_path(path).name} lies beside it"
     expected = checksum.read_text(encoding="ascii", errors="replace").strip().lower()
+    if not CRC32.fullmatch(expected):
+        return f"{checksum.name} holds no CRC-32"
     status = path.stat()
     found = _crc32_once(path, status.st_size, status.st_mtime_ns)
     return "" if found == expected else f"its CRC-32 is not the one in {checksum.name}"

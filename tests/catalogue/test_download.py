@@ -129,3 +129,9 @@ def test_a_server_that_says_nothing_does_not_hold_up_a_stop(tmp_path):
         with pytest.raises(Stopped, match="Ctrl-C"):
             download_file(source, tmp_path, Ears(), stop=stop)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_continues_at_another_place_is_not_believed(tmp_path):
+    with Server(GRAPH, cut=[70_000, None, None], skips=5) as server:
+        assert fetch(server, tmp_path).read_bytes() == GRAPH
+    assert server.asked == [None, "bytes=70000-", None]

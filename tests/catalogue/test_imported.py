@@ -97,13 +97,13 @@ def test_one_that_is_like_an_imported_one_is_like_what_that_is_like(mine, tmp_pa
     ("data", "fault"),
     [
         (b"", "is no ONNX file: it is empty"),
-        (b"\n\n<!DOCTYPE html><title>Sign in</title>", "is no ONNX file: it is a web page, not the file itself (save "),
+        (b"\n\n<!DOCTYPE html><title>Sign in</title>", "is no ONNX file: it is a web page, not the file itself."),
         (b"\xef\xbb\xbf<?xml version='1.0'?>", "is no ONNX file: it is a web page"),
         (
             b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n",
-            "is no ONNX file: it is a Git LFS pointer, not the file itself (git lfs pull brings that)",
+            "is no ONNX file: it is a Git LFS pointer, which git lfs pull turns into the file.",
         ),
-        (b"PK\x03\x04 and so on", "is no ONNX file: it is a zip archive: take the model out of it"),
+        (b"PK\x03\x04 and so on", "is no ONNX file: it is a zip archive."),
         (b"\x93NUMPY something else altogether", "is no ONNX file, or only a part of one"),
         (GRAPH[:5000], "is no ONNX file, or only a part of one"),
         (onnx.ModelProto(ir_version=8).SerializeToString(), "holds no graph"),

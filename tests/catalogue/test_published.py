@@ -116,6 +116,12 @@ def test_a_whole_file_that_was_not_moved_any_more_is_not_fetched_again(tmp_path)
         ({"checksum": "x" * 5000}, "the file there is longer than it can be"),
         ({"checksum": crc32(OTHER)}, "the file there is not what it should be (its CRC-32 differs)"),
         ({"status": [404]}, "the server answers 404 Not Found"),
+        ({"status": [302]}, "the server redirects and never arrives"),
+        (
+            {"instead": b"<html>Sign in</html>"},
+            "the file there is not what it should be (it is a web page, not the file itself)",
+        ),
+        ({"instead": b""}, "the file there is not what it should be (it is empty)"),
     ],
 )
 def test_the_next_server_is_asked_where_one_does_not_deliver(tmp_path, options, reason):

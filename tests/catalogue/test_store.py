@@ -11,7 +11,7 @@ from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.fetch import Fetcher
 from facefusion.catalogue.store import Choice, ModelStore
 from facefusion.core.errors import ModelError
-from tests.catalogue.toys import GRAPH, Ears, Pip, card, graph_file, published_file
+from tests.catalogue.toys import GRAPH, Ears, Pip, Server, card, crc32, graph_file, published_file
 
 CODE = card("code", None)
 PLAIN = card("plain", graph_file("plain.onnx"))
@@ -163,3 +163,34 @@ def test_a_folder_of_models_that_the_system_does_not_look_into_is_not_passed_ove
     assert "File name too long. Change the permissions of its folder, or name another one with --models-path." in str(
         refused.value
     )
+
+
+def test_a_link_that_leads_nowhere_is_named_and_a_fetched_file_takes_its_place(tmp_path, ears):
+    link = tmp_path / "toy.onnx"
+    link.symlink_to(tmp_path / "unmounted" / "toy.onnx")
+    toy = card("toy", published_file(), embedded=False)
+    with Server(GRAPH) as server:
+        store = ModelStore(Catalogue([toy], {}), [tmp_path], ears, Fetcher(tmp_path, ears, mirrors=[server.mirror]))
+        assert store.find(toy) is None
+        assert ears.notices == [f"{link} is not used: it is a link to a file that is not there."]
+        assert store.ensure(toy) == link
+    assert not link.is_symlink()
+    assert link.read_bytes() == GRAPH
+
+
+def test_a_folder_that_cannot_be_written_serves_what_lies_in_it(tmp_path, ears):
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (folder / "toy.onnx").write_bytes(GRAPH)
+    (folder / "toy.hash").write_text(crc32(GRAPH))
+    toy = card("toy", published_file(), embedded=False)
+    mode = folder.stat().st_mode
+    folder.chmod(0o555)
+    try:
+        store = ModelStore(Catalogue([toy], {}), [folder], ears)
+        store.ensure_all([toy])
+        assert store.find(toy) == folder / "toy.onnx"
+    finally:
+        folder.chmod(mode)
+    assert ears.notices == []
+    assert {path.name for path in folder.iterdir()} == {"toy.onnx", "toy.hash"}

@@ -117,3 +117,56 @@ def test_a_digest_is_that_of_the_file_as_it_is_now(tmp_path):
     path.write_bytes(b"ANOTHER")
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert verify.digest_of(path) == sha256(b"another")  # not read again
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        (b"", "it is empty"),
+        (b" \n<html><body>Too many requests</body></html>", "it is a web page, not the file itself"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n",
+            "it is a Git LFS pointer, which git lfs pull turns into the file",
+        ),
+        (b"PK\x03\x04....", "it is a zip archive"),
+    ],
+)
+@pytest.mark.parametrize("graph", [graph_file(), published_file(), dataclasses.replace(published_file(), own=True)])
+def test_what_was_saved_in_place_of_a_model_is_named(tmp_path, graph, data, fault):
+    path = tmp_path / "toy.onnx"
+    path.write_bytes(data)
+    assert verify.fault(path, graph) == fault
+
+
+def test_a_fetched_file_that_became_something_else_is_named(fetched):
+    path, graph = fetched
+    path.write_bytes(b"")
+    assert verify.fault(path, graph) == "it is empty"
+
+
+def test_a_published_file_with_the_right_checksum_is_trusted_whatever_it_looks_like(tmp_path):
+    path = tmp_path / "toy.onnx"
+    path.write_bytes(b"<graph>")
+    path.with_suffix(".hash").write_text(f"{zlib.crc32(b'<graph>'):08x}")
+    assert verify.fault(path, published_file()) == ""
+
+
+@pytest.mark.parametrize("text", ["", "<html>", "12345", "version https://git-lfs.github.com/spec/v1", "0x123456"])
+def test_a_checksum_that_is_none_is_named(tmp_path, text):
+    path = tmp_path / "toy.onnx"
+    path.write_bytes(GRAPH)
+    path.with_suffix(".hash").write_text(text)
+    assert verify.fault(path, published_file()) == "toy.hash holds no CRC-32"
+
+
+def test_the_checksum_may_lie_beside_the_file_that_a_link_leads_to(tmp_path):
+    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "models"
+    elsewhere.mkdir()
+    folder.mkdir()
+    (elsewhere / "toy.onnx").write_bytes(GRAPH)
+    (folder / "toy.onnx").symlink_to(elsewhere / "toy.onnx")
+    assert verify.fault(folder / "toy.onnx", published_file()) == "neither toy.onnx.json nor toy.hash lies beside it"
+    (elsewhere / "toy.hash").write_text(f"{zlib.crc32(GRAPH):08x}")
+    assert verify.fault(folder / "toy.onnx", published_file()) == ""
+    (folder / "toy.hash").write_text("00000000")
+    assert verify.fault(folder / "toy.onnx", published_file()) == "its CRC-32 is not the one in toy.hash"

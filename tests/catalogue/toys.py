@@ -139,6 +139,8 @@ class Server:
         ranges: whether it continues a file that was begun.
         checksum: what its ``.hash`` holds; the right one where nothing is said.
         tells_size: whether it says how long the file is.
+        instead: what it sends in place of the file.
+        skips: bytes that it leaves out where it continues a file.
     """
 
     def __init__(
@@ -150,11 +152,14 @@ class Server:
         ranges: bool = True,
         checksum: str | None = None,
         tells_size: bool = True,
+        instead: bytes | None = None,
+        skips: int = 0,
     ) -> None:
         self.asked: list[str | None] = []
         self.paths: list[str] = []
         server = self
         text = (crc32(data) if checksum is None else checksum).encode()
+        data = data if instead is None else instead
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
@@ -171,6 +176,7 @@ class Server:
                     self.send_error(status[number] or 0)
                     return
                 start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and ranges else 0
+                start += skips if start else 0
                 self.send_response(206 if start else 200)
                 if start:
                     self.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
