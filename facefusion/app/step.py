@@ -40,11 +40,11 @@ from facefusion.media.sound import check_sound_encoder
 from facefusion.media.sound_file import SoundFile, probe_sound
 from facefusion.memory.machine import read_machine
 from facefusion.observability.events import Event, EventSink, Fanout, Notice
+from facefusion.observability.stages import StageClock
 from facefusion.pipeline.frames import FrameWork
 from facefusion.pipeline.image import process_image
 from facefusion.pipeline.outcome import Processed
 from facefusion.pipeline.sighting import FaceFinder, NoFaces
-from facefusion.pipeline.stages import StageClock
 from facefusion.pipeline.video import Trim
 from facefusion.processors.base import Processor, ProcessorKind, Source, Workshop
 from facefusion.processors.registry import ProcessorEntry, find_processor
@@ -135,6 +135,7 @@ class _Step:
             peak_memory=resources.meter.peak,
             models=models.providers(resources.pool),
             stages=self._clock.seconds(),
+            processor_seconds=self._clock.processor_seconds(),
             notices=self._notices.messages,
             model_hashes=models.digests,
             faces_found=outcome.faces_found if self._needs_faces() else None,

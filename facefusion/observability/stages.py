@@ -5,10 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import wraps
 from types import TracebackType
-from typing import NamedTuple
+from typing import NamedTuple, ParamSpec, TypeVar
+
+Given = ParamSpec("Given")
+ResultT = TypeVar("ResultT")
 
 
 class StageSeconds(NamedTuple):
@@ -62,6 +67,20 @@ def stage(name: str) -> AbstractContextManager[None]:
     """
     block: _Block | None = getattr(_thread, "block", None)
     return nullcontext() if block is None else _Block(block.clock, name)
+
+
+def staged(name: str) -> Callable[[Callable[Given, ResultT]], Callable[Given, ResultT]]:
+    """A decorator that counts all time in a function as :func:`stage` does."""
+
+    def decorate(work: Callable[Given, ResultT]) -> Callable[Given, ResultT]:
+        @wraps(work)
+        def counted(*values: Given.args, **named: Given.kwargs) -> ResultT:
+            with stage(name):
+                return work(*values, **named)
+
+        return counted
+
+    return decorate
 
 
 @dataclass(slots=True, eq=False)

@@ -14,9 +14,9 @@ from typing import Protocol
 from facefusion.core.errors import FaceFusionError, InferenceError, ResourceError
 from facefusion.core.values import Frame, Picture, Size
 from facefusion.observability.events import EventSink, FrameHeld
+from facefusion.observability.stages import StageClock
 from facefusion.pipeline.frame_files import FrameFile
 from facefusion.pipeline.sighting import FaceFinder, Look, Strand
-from facefusion.pipeline.stages import StageClock
 from facefusion.processors.base import Processor, Scene
 from facefusion.vision.scaling import scaled
 

@@ -11,11 +11,11 @@ from facefusion.media.damage import Damage
 from facefusion.media.frame_reader import FrameReader
 from facefusion.media.frames import checksum
 from facefusion.media.reader import Anchor
+from facefusion.observability.stages import StageClock
 from facefusion.pipeline.frames import FrameTask, FrameWork
 from facefusion.pipeline.pace import Pace
 from facefusion.pipeline.segments import SegmentPlan
 from facefusion.pipeline.sighting import Strand
-from facefusion.pipeline.stages import StageClock
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.core.values import Affine, Mask, Pixels, Region, Size
+from facefusion.observability.stages import staged
 from facefusion.vision.canvas import ArrayStore, Canvas, PlaneStore, trim
 from facefusion.vision.chroma import lay_lowered, sample_raised
 from facefusion.vision.colour import Coding, Plane, as_pixels, bgr_to_planes, planes_to_bgr, to_nearest_level
@@ -127,6 +128,7 @@ class YuvPicture:
         """The planes as they are now, to read; void after the next paste."""
         return self._canvas.planes
 
+    @staged("crop")
     def warp(self, frame_to_crop: Affine, size: Size, *, as_float: bool = False) -> Pixels:
         """Sample a crop; each plane is warped by itself and the crop converted."""
         crops = [
@@ -144,6 +146,7 @@ class YuvPicture:
         """The whole picture in BGR."""
         return self.warp(self.layout.to_plane(0), self._size, as_float=as_float)
 
+    @staged("paste")
     def paste(self, crop: Pixels, mask: Mask, frame_to_crop: Affine) -> None:
         """Blend a crop back where ``mask`` is above zero; chroma takes the mask averaged over what it stands for."""
         region = trim(mask)
@@ -197,6 +200,7 @@ class BgrPicture:
         """The pixels as they are now, to read."""
         return self._canvas.planes[0]
 
+    @staged("crop")
     def warp(self, frame_to_crop: Affine, size: Size, *, as_float: bool = False) -> Pixels:
         """Sample a crop."""
         return _to_levels(sample(self.pixels, frame_to_crop, size), as_float=as_float)
@@ -209,6 +213,7 @@ class BgrPicture:
         """A copy of the pixels."""
         return _to_levels(self.pixels.copy(), as_float=as_float)
 
+    @staged("paste")
     def paste(self, crop: Pixels, mask: Mask, frame_to_crop: Affine) -> None:
         """Blend a crop back where ``mask`` is above zero."""
         region = trim(mask)

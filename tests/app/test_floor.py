@@ -18,6 +18,7 @@ def test_every_graph_that_ran_on_a_frame_is_in_the_floor(run: Run, engine: Engin
     floor = engine.floor(settings(engine, **paths, trim_frame_end=4), report, tmp_path)
     assert {name for name, provider in report.models.items() if provider != "code"} == set(floor.networks)
     assert all(seconds > 0 for seconds in floor.networks.values())
+    assert floor.kernels > 0
     assert floor.transcode > 0
     assert floor.seconds == pytest.approx(sum(floor.networks.values()) + floor.kernels + floor.transcode)
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from facefusion.observability import stages
-from facefusion.observability.stages import StageClock, StageSeconds, stage
+from facefusion.observability.stages import StageClock, StageSeconds, stage, staged
 
 
 @pytest.fixture
@@ -64,6 +64,20 @@ def test_a_stage_of_no_clock_counts_nowhere(clocks):
     with stage("paste"):
         clocks.pass_(4.0)
     assert clock.seconds() == {"swap": 2.0}
+
+
+def test_a_staged_function_gives_what_it_gave(clocks):
+    @staged("paste")
+    def paste(first, *, second):
+        """Paste."""
+        clocks.pass_(2.0)
+        return first - second
+
+    clock = StageClock()
+    with clock.measure("swap"):
+        assert paste(5, second=2) == 3
+    assert clock.seconds() == {"paste": 2.0, "swap": 0.0}
+    assert (paste.__name__, paste.__doc__) == ("paste", "Paste.")
 
 
 def test_a_failure_ends_the_stage(clocks):

@@ -25,10 +25,10 @@ from facefusion.media.frame_image import FRAME_FORMATS
 from facefusion.media.probe import probe
 from facefusion.memory.meter import MemoryMeter
 from facefusion.observability.events import StageProgress
+from facefusion.observability.stages import StageClock
 from facefusion.pipeline.frames import FrameWork
 from facefusion.pipeline.outcome import Outcome
 from facefusion.pipeline.sighting import Sighting
-from facefusion.pipeline.stages import StageClock
 from facefusion.pipeline.video import Trim, VideoPlan, process_video
 from facefusion.pipeline.window import WindowPlan
 from facefusion.pipeline.work_folder import WorkFolder

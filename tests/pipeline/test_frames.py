@@ -11,10 +11,10 @@ import pytest
 from facefusion.core.errors import ContentRefusedError, InferenceError, ModelError, OutputError, ResourceError
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.observability.events import FrameHeld
+from facefusion.observability.stages import StageClock
 from facefusion.pipeline.frames import FrameResult, FrameTask, FrameWork
 from facefusion.pipeline.outcome import Outcome
 from facefusion.pipeline.sighting import NoFaces, Sighting
-from facefusion.pipeline.stages import StageClock
 from facefusion.processors.base import Scene
 from facefusion.vision.picture import BgrPicture
 from tests.processors.fakes import RecordingSink, oval_face
@@ -338,4 +338,4 @@ def test_a_frame_of_the_right_size_is_handed_on_as_it_is() -> None:
 def test_busy_seconds_are_counted_per_stage() -> None:
     frames, _ = work(Painter(50, []), Painter(90, []))
     through(frames, frame())
-    assert list(frames.clock.seconds()) == ["content", "analyse", "painter50", "painter90"]
+    assert list(frames.clock.seconds()) == ["content", "analyse", "painter50", "painter90", "paste"]
