@@ -51,6 +51,22 @@ def test_the_crop_reaches_the_graph_and_its_numbers_come_back(toys, scale, angle
     np.testing.assert_allclose(reading.unit, reading.raw / np.linalg.norm(reading.raw.astype(np.float64)), atol=1e-6)
 
 
+@pytest.mark.parametrize(("batch", "runs"), [(1, [1] * 6), ("n", [4, 2])])
+def test_several_faces_of_several_pictures_go_in_runs_of_bounded_size(toys, batch, runs):
+    scenes = [scene(1 + number / 4, 0.2 * number, 50, 60)[1:] for number in range(3)]
+    faces = [(scenes[number][0], scenes[number][1] + 6 * number) for number in (0, 1, 2, 2, 1, 0)]
+    graph = toys.run(arcface(batch=batch))
+    recogniser = ArcFace(card("arcface"), graph)
+    together = recogniser.read_each(faces)
+    assert [run["input"][0] for run in graph.runs] == runs
+    for reading, (picture, points) in zip(together, faces, strict=True):
+        alone = recogniser.read(picture, points)
+        np.testing.assert_allclose(reading.raw, alone.raw, atol=1e-5)
+        np.testing.assert_allclose(reading.unit, alone.unit, atol=1e-6)
+    assert np.abs(together[0].raw - together[1].raw).max() > 0.1
+    assert recogniser.read_each([]) == []
+
+
 @pytest.mark.parametrize("options", [{"batch": "batch"}, {"half": True}], ids=str)
 def test_open_batches_and_half_precision_give_the_same(toys, options):
     _, picture, points = scene(1, 0, 50, 60)

@@ -207,6 +207,22 @@ def test_several_faces_go_in_one_run_where_the_graphs_take_a_batch(toys):
     assert both.refine(picture, []) == []
 
 
+@pytest.mark.parametrize(("batch", "runs"), [(1, [1] * 9), ("n", [4, 4, 1])])
+def test_faces_of_several_pictures_share_runs_of_bounded_size(toys, batch, runs):
+    places = [(200, 240), (230, 200), (260, 250)]
+    scenes = [planted(place, 120, 10 * number) for number, place in enumerate(places)]
+    fan, estimator = toys.run(landmarkers.fan(batch=batch)), toys.run(landmarkers.estimator(WEIGHTS, batch=batch))
+    both = OutlineRefiner(Fan(card(), fan), OutlineEstimator(card("fan_68_5"), estimator), 0.5)
+    faces = [[scenes[0][2]] * 4, [], [scenes[1][2]] * 3, [scenes[2][2]] * 2]
+    pictures = [scenes[0][0], scenes[0][0], scenes[1][0], scenes[2][0]]
+    found = both.refine_each(pictures, faces)
+    assert [run["input"][0] for run in fan.runs] == [run["input"][0] for run in estimator.runs] == runs
+    assert [len(some) for some in found] == [4, 0, 3, 2]
+    for some, dots in zip((found[0], found[2], found[3]), (one[1] for one in scenes), strict=True):
+        for face in some:
+            assert np.abs(points_of(face) - dots[np.arange(68) % 3]).max() < 0.5
+
+
 @pytest.mark.parametrize(("x", "y"), [(20, 240), (620, 240), (320, 15), (320, 470), (640, 480)])
 def test_beyond_the_frame_the_network_sees_black(toys, x, y):
     graph = Heard(toys.run(landmarkers.fan()))

@@ -25,13 +25,19 @@ class RecordingSink:
 
 
 class NearestEnlarger:
-    """A network that repeats pixels ``scale`` times after cutting ``consumed`` pixels off each side."""
+    """A network that repeats pixels ``scale`` times after cutting ``consumed`` pixels off each side.
+
+    It takes ``batch`` pictures at once, any number where none.
+    """
 
     signature = GraphSignature(
         *({name: GraphValue((1, 3, None, None), np.dtype(np.float32))} for name in ("input", "output"))
     )
 
-    def __init__(self, scale: int, consumed: int) -> None:
+    def __init__(self, scale: int, consumed: int, batch: int | None = 1) -> None:
+        if batch is None:
+            value = GraphValue((None, 3, None, None), np.dtype(np.float32))
+            self.signature = GraphSignature({"input": value}, {"output": value})
         self._scale = scale
         self._consumed = consumed
         self.shapes: list[tuple[int, ...]] = []

@@ -12,6 +12,7 @@ from facefusion.core.values import Size, Tensor
 from facefusion.faces.mask.base import SEAM_MASKS
 from facefusion.faces.mask.masker import FaceMasker
 from facefusion.faces.settings import FaceMaskerSettings
+from facefusion.processors.base import Scene
 from facefusion.processors.face_enhancer.families.super_resolution import EnlargedFaces
 from facefusion.processors.face_enhancer.processor import FaceEnhancer
 from facefusion.processors.frame_enhancer.processor import FrameEnhancer
@@ -37,6 +38,37 @@ def test_frame_enhancer_mixes_with_a_plain_enlargement(blend: float) -> None:
     nearest = pixels.repeat(2, axis=0).repeat(2, axis=1).astype(float)
     cubic = cv2.resize(pixels, (60, 40), interpolation=cv2.INTER_CUBIC).astype(float)
     assert np.abs(enhanced.to_bgr() - (blend * nearest + (1 - blend) * cubic)).max() <= 0.51
+
+
+def test_frames_that_are_enhanced_together_come_out_as_each_alone() -> None:
+    pixels = [noise(20, 30, seed) for seed in range(6)]
+    runner = NearestEnlarger(2, 7, batch=None)
+    enhancer = FrameEnhancer(SuperResolution(enlarger_card(2, 7, 0, 64), runner), 0.5)
+    together = enhancer.process([Scene(BgrPicture(one), (), None) for one in pixels])
+    assert [shape[0] for shape in runner.shapes] == [4, 2]
+    for one, picture in zip(pixels, together, strict=True):
+        np.testing.assert_array_equal(processed(enhancer, BgrPicture(one), ()).to_bgr(), picture.to_bgr())
+
+
+def test_faces_that_are_enhanced_together_come_out_as_each_alone() -> None:
+    """Those of one size share a run; one that lies over another is cut out of what that became."""
+    faces = [
+        (oval_face(60, 60, 25), oval_face(200, 60, 25), oval_face(80, 80, 25)),
+        (oval_face(60, 60, 25), oval_face(200, 80, 32)),
+    ]
+    pixels = [noise(160, 280, seed) for seed in range(2)]
+    together = [BgrPicture(one.copy()) for one in pixels]
+    runner = NearestEnlarger(2, 7, batch=None)
+    enhancer = face_enhancer(SuperResolution(enlarger_card(2, 7, 0, 256), runner), 1.0)
+    scenes = [Scene(picture, some, None) for picture, some in zip(together, faces, strict=True)]
+    assert enhancer.process(scenes) == together
+    assert sorted(shape[0] for shape in runner.shapes) == [1, 1, 3]
+    for one, some, picture in zip(pixels, faces, together, strict=True):
+        alone = BgrPicture(one.copy())
+        for face in some:
+            processed(enhancer, alone, (face,))
+        np.testing.assert_array_equal(alone.pixels, picture.pixels)
+        assert (picture.pixels != one).any()
 
 
 def test_face_enhancer_leaves_everything_outside_the_crop_as_it_was() -> None:

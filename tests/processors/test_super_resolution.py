@@ -35,6 +35,23 @@ def test_enlarging_by_tiles_equals_enlarging_the_whole(consumed: int, margin: in
     np.testing.assert_allclose(network.enlarge([picture])[0], expected, atol=1e-4)
 
 
+@pytest.mark.parametrize("batch", [1, None])
+def test_tiles_of_several_pictures_share_runs_of_bounded_size(batch: int | None) -> None:
+    runner = NearestEnlarger(2, 3, batch)
+    pictures = [noise(20, 35, seed) for seed in range(6)]
+    enlarged = SuperResolution(enlarger_card(2, 3, 4, 20), runner).enlarge(pictures)
+    for picture, larger in zip(pictures, enlarged, strict=True):
+        np.testing.assert_allclose(larger, picture.repeat(2, axis=0).repeat(2, axis=1), atol=1e-4)
+    rows = [shape[0] for shape in runner.shapes]
+    assert rows == ([1] * 12 if batch else [4, 2, 4, 2])
+
+
+def test_no_pictures_run_nothing() -> None:
+    runner = NearestEnlarger(2, 0)
+    assert SuperResolution(enlarger_card(2, 0, 0, 8), runner).enlarge([]) == []
+    assert runner.shapes == []
+
+
 def test_the_network_sees_rgb_between_0_and_1() -> None:
     seen: list[np.ndarray] = []
 

@@ -64,15 +64,15 @@ def colour_swapper(
     return _model(nodes, inputs, outputs, constants)
 
 
-def recogniser(weights: np.ndarray, bias: np.ndarray) -> onnx.ModelProto:
-    """ArcFace's input and output: the mean colour of ``input`` (1, 3, 112, 112) times (3, 512) weights, plus a bias."""
+def recogniser(weights: np.ndarray, bias: np.ndarray, batch: int | str = 1) -> onnx.ModelProto:
+    """ArcFace's input and output: the mean colour of ``input`` (n, 3, 112, 112) times (3, 512) weights, plus a bias."""
     nodes = [
         helper.make_node("ReduceMean", ["input"], ["mean"], axes=[2, 3], keepdims=0),
         helper.make_node("MatMul", ["mean", "weights"], ["product"]),
         helper.make_node("Add", ["product", "bias"], ["embedding"]),
     ]
-    inputs = [helper.make_tensor_value_info("input", TensorProto.FLOAT, [1, 3, 112, 112])]
-    outputs = [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [1, 512])]
+    inputs = [helper.make_tensor_value_info("input", TensorProto.FLOAT, [batch, 3, 112, 112])]
+    outputs = [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [batch, 512])]
     constants = [numpy_helper.from_array(weights, "weights"), numpy_helper.from_array(bias, "bias")]
     return _model(nodes, inputs, outputs, constants)
 

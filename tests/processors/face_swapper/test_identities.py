@@ -93,6 +93,26 @@ def test_each_face_gets_its_own_identity_in_a_shared_run(tmp_path):
     assert (together[0][4] != together[0][0]).any()
 
 
+def test_targets_of_several_frames_are_recognised_together_each_in_its_own(tmp_path):
+    frames = [PIXELS, np.roll(PIXELS, 40, axis=0), PIXELS[::-1].copy()]
+    faces = [TARGETS, TARGETS[:1], TARGETS]
+    told = []
+    for batch in (1, "n"):
+        with ToyShop(tmp_path, "hyperswap", batch=batch) as shop:
+            swapper = shop.swapper(weight=0.0)
+            swapper.process(
+                [
+                    Scene(BgrPicture(pixels.copy()), some, (None,) * len(some))
+                    for pixels, some in zip(frames, faces, strict=True)
+                ]
+            )
+            told.append(np.concatenate([run["source"] for run in shop.given("toy")]))
+            recognised = [len(run["input"]) for run in shop.given("eye")]
+    assert recognised == [1, 4, 1], "the source, then all targets in runs of bounded size"
+    np.testing.assert_allclose(told[0], told[1], atol=1e-5)
+    assert len({row.tobytes() for row in told[1]}) == 5
+
+
 @pytest.mark.parametrize(
     ("family", "template", "side"), [("blendswap", "arcface_112_v2", 112), ("uniface", "ffhq_512", 256)]
 )

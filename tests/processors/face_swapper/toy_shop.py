@@ -87,7 +87,8 @@ class ToyShop:
             matrix = MATRIX if family == "inswapper" else None
             graph = colour_swapper(source, size, matrix=matrix, mask=family == "hyperswap", **toy)
         self._toys = Toys(folder)
-        self._models = {"toy": graph, "eye": recogniser(WEIGHTS, BIAS), "cross": identity_converter(CONVERSION)}
+        eye = recogniser(WEIGHTS, BIAS, toy.get("batch", 1))
+        self._models = {"toy": graph, "eye": eye, "cross": identity_converter(CONVERSION)}
         self._graphs: dict[str, Heard] = {}
 
     def __enter__(self) -> ToyShop:

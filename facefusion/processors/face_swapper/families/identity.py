@@ -14,7 +14,7 @@ from facefusion.faces.landmark.points import aligned_points
 from facefusion.faces.normalisation import PLAIN
 from facefusion.faces.recognise.arcface import ArcFace
 from facefusion.faces.recognise.base import IdentityReading, mean_embedding
-from facefusion.processors.base import Source, Workshop, people
+from facefusion.processors.base import Scene, Source, Workshop, people
 from facefusion.processors.face_swapper.families.crossface import CrossFace
 from facefusion.vision.geometry import fit_template
 
@@ -53,23 +53,22 @@ class IdentitySource:
         """
         self._known = np.stack([self._code(self._identity(photos)) for photos in people(sources)])
 
-    def of(self, picture: Picture, faces: Sequence[Face]) -> Sequence[Tensor]:
+    def of(self, scenes: Sequence[Scene]) -> list[list[Tensor]]:
         """(n,) values for each face."""
         if self._known is None:
             raise FaceFusionError("the face swapper has no source face yet", "Call prepare() first.")
-        sources = [self._known[face.source] for face in faces]
+        sources = [[self._known[face.source] for face in scene.faces] for scene in scenes]
         if not self._share:
             return sources
-        targets = [self._code(self._read(picture, face)) for face in faces]
-        return [
-            source * (1 - self._share) + target * self._share for source, target in zip(sources, targets, strict=True)
-        ]
+        readings = self._read([(scene.picture, face) for scene in scenes for face in scene.faces])
+        targets = map(self._code, readings)
+        return [[source * (1 - self._share) + next(targets) * self._share for source in some] for some in sources]
 
     def _identity(self, photos: Sequence[Source]) -> IdentityReading:
-        return mean_identity([self._read(photo.picture, photo.face) for photo in photos])
+        return mean_identity(self._read([(photo.picture, photo.face) for photo in photos]))
 
-    def _read(self, picture: Picture, face: Face) -> IdentityReading:
-        return self._recogniser.read(picture, aligned_points(face))
+    def _read(self, faces: Sequence[tuple[Picture, Face]]) -> list[IdentityReading]:
+        return self._recogniser.read_each([(picture, aligned_points(face)) for picture, face in faces])
 
 
 class PictureSource:
@@ -92,11 +91,11 @@ class PictureSource:
         """Cut the faces out."""
         self._known = np.concatenate([PLAIN.encode(self._crop(photos[0])[None]) for photos in people(sources)])
 
-    def of(self, picture: Picture, faces: Sequence[Face]) -> Sequence[Tensor]:
+    def of(self, scenes: Sequence[Scene]) -> list[list[Tensor]]:
         """(3, side, side) for each face, red first, 0..1."""
         if self._known is None:
             raise FaceFusionError("the face swapper has no source face yet", "Call prepare() first.")
-        return [self._known[face.source] for face in faces]
+        return [[self._known[face.source] for face in scene.faces] for scene in scenes]
 
     def _crop(self, photo: Source) -> Pixels:
         frame_to_crop = fit_template(aligned_points(photo.face), self._template, self._side)

@@ -8,7 +8,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from facefusion.core.graph import Shape
-from facefusion.core.values import Face, Frame, Picture, Tensor
+from facefusion.core.values import Face, Frame, Tensor
 from facefusion.faces.aligned import AlignedFace, align, rounds
 from facefusion.faces.mask.masker import FaceMasker
 from facefusion.faces.normalisation import Normalisation
@@ -22,8 +22,8 @@ class SourceInput(Protocol):
     def prepare(self, sources: Sequence[Source]) -> None:
         """Learn the people of the sources from their photos. Called once, before all else."""
 
-    def of(self, picture: Picture, faces: Sequence[Face]) -> Sequence[Tensor]:
-        """What goes into each face of a picture that nothing has been pasted into; not to be written to.
+    def of(self, scenes: Sequence[Scene]) -> Sequence[Sequence[Tensor]]:
+        """What goes into each face of pictures that nothing has been pasted into; not to be written to.
 
         A face gets the person whose number it carries as its ``source``.
         """
@@ -57,7 +57,7 @@ class NetworkSwapper:
     def swap(self, scenes: Sequence[Scene]) -> None:
         """Change faces in place. The result is that of one after another; those that lie apart go in one run."""
         template, side = self._network.template, self._network.side
-        sources = [self._source.of(scene.picture, scene.faces) for scene in scenes]
+        sources = self._source.of(scenes)
         aligned = [[align(scene.picture, face, template, side) for face in scene.faces] for scene in scenes]
         for places in rounds(aligned):
             self._swap_apart(
