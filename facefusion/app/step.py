@@ -38,6 +38,7 @@ from facefusion.media.output_size import OutputSize
 from facefusion.media.settings import OutputSettings, TrimSettings, WorkflowSettings
 from facefusion.media.sound import check_sound_encoder
 from facefusion.media.sound_file import SoundFile, probe_sound
+from facefusion.memory.budget import LESS
 from facefusion.memory.machine import read_machine
 from facefusion.observability.events import Event, EventSink, Fanout, Notice
 from facefusion.observability.stages import StageClock
@@ -63,10 +64,7 @@ def run_step(snapshot: Snapshot, sessions: Sessions, events: EventSink, stop: St
         with ExitStack() as stack:
             return _Step(snapshot, sessions, events, stop, stack).run()
     except MemoryError as error:
-        raise ResourceError(
-            "there is no memory left for this step",
-            "Raise --system-memory-limit, lower --execution-thread-count, or choose smaller models or frames.",
-        ) from error
+        raise ResourceError("there is no memory left for this step", LESS) from error
 
 
 @dataclass(frozen=True, slots=True)

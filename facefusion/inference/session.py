@@ -72,7 +72,7 @@ class DeviceMemoryError(ResourceError):
         super().__init__(
             fault,
             "Close other programs that use the device, set --video-memory-strategy conservative, lower "
-            "--execution-thread-count, or choose smaller models.",
+            "--execution-thread-count or --execution-queue-count, or choose smaller models.",
         )
 
 

@@ -16,6 +16,12 @@ from facefusion.memory.machine import Machine
 
 GIB = 1 << 30
 
+LESS = (
+    "Raise --system-memory-limit, lower --execution-thread-count or --execution-queue-count, or choose smaller models "
+    "or frames."
+)
+"""What can be done where a run takes more memory than there is."""
+
 GROUPS_PER_WORKER = 2
 """Groups in the window for each worker: one worked on, one waiting, so that no worker waits for the decoder."""
 

@@ -10,7 +10,7 @@ from types import TracebackType
 import psutil
 
 from facefusion.core.errors import ResourceError
-from facefusion.memory.budget import GIB
+from facefusion.memory.budget import GIB, LESS
 
 PRESSURE_ON = 0.90
 """Share of the limit at which no new frame is let in ..."""
@@ -92,7 +92,7 @@ class MemoryMeter:
         if self._limit is not None and self._current > self._limit:
             raise ResourceError(
                 f"the run takes {self._current / GIB:.1f} GB of memory, above its limit of {self._limit / GIB:.1f} GB",
-                "Raise --system-memory-limit, lower --execution-thread-count or choose smaller models or frames.",
+                LESS,
             )
 
     def sample(self) -> int:

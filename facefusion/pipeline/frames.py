@@ -13,6 +13,7 @@ from typing import Protocol
 
 from facefusion.core.errors import FaceFusionError, InferenceError, ResourceError
 from facefusion.core.values import Frame, Picture, Size
+from facefusion.memory.budget import LESS
 from facefusion.observability.events import EventSink, FrameHeld
 from facefusion.observability.stages import StageClock
 from facefusion.pipeline.frame_files import FrameFile
@@ -236,10 +237,7 @@ class FrameWork:
     def _raise_if_fatal(self, failure: Exception) -> None:
         """Let only those failures pass by that are a single frame's."""
         if isinstance(failure, MemoryError):
-            raise ResourceError(
-                "there is no memory left to work on a frame",
-                "Raise --system-memory-limit, lower --execution-thread-count, or choose smaller models or frames.",
-            ) from failure
+            raise ResourceError("there is no memory left to work on a frame", LESS) from failure
         is_the_frames = isinstance(failure, InferenceError) or not isinstance(failure, FaceFusionError)
         if self._halt_on_error or not is_the_frames:
             raise failure

@@ -285,7 +285,7 @@ def test_out_of_memory_with_nothing_to_release_is_told(tmp_path):
     assert len(loader.loaded) == 1
     assert str(refused.value) == (
         "a: no memory left to load it on cuda. Close other programs that use the device, set --video-memory-strategy "
-        "conservative, lower --execution-thread-count, or choose smaller models."
+        "conservative, lower --execution-thread-count or --execution-queue-count, or choose smaller models."
     )
 
 

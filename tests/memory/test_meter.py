@@ -61,7 +61,8 @@ def test_above_the_limit_the_run_is_refused_with_numbers():
         meter.check()
     assert str(refused.value) == (
         "the run takes 3.0 GB of memory, above its limit of 2.0 GB. "
-        "Raise --system-memory-limit, lower --execution-thread-count or choose smaller models or frames."
+        "Raise --system-memory-limit, lower --execution-thread-count or --execution-queue-count, "
+        "or choose smaller models or frames."
     )
 
 

@@ -7,6 +7,7 @@ were trained on its embeddings, some on their direction, some on their length to
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class ArcFace:
         readings: list[IdentityReading] = []
         for first in range(0, len(faces), at_once):
             crops = [self._crop(picture, points) for picture, points in faces[first : first + at_once]]
-            (rows,) = self._graph.run_rows("input", HALVES.encode(np.stack(crops)))
+            (rows,) = self._graph.run_rows("input", HALVES.encode(cast("Pixels", np.stack(crops))))
             readings += [identity_of(self._name, raw) for raw in rows]
         return readings
 
