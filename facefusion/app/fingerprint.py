@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 
 from facefusion import __version__
+from facefusion.app.model_names import SUFFIX
 from facefusion.app.models import Models
 from facefusion.config.option import Scope
 from facefusion.config.settings import PathsSettings
@@ -47,16 +48,11 @@ def fingerprint(
         encoding: of the result.
         together: frames that go through graphs together, some of which round otherwise in a larger run.
     """
-    settings = {
-        f"setting {spec.name}": str(snapshot.value(spec))
-        for spec in snapshot.schema
-        if spec.about.scope is Scope.STEP and spec.name not in ELSEWHERE | ASIDE
-    }
     device = execution.devices[0]
     return {
         "target": _trace(target),
         **dict(_inputs(snapshot)),
-        **settings,
+        **dict(_settings(snapshot, models)),
         **{f"model {name}": digest for name, digest in models.digests.items()},
         "encoding": repr(encoding),
         "frames worked on together": str(together),
@@ -69,6 +65,17 @@ def fingerprint(
         "device": device.name,
         "processor": _processor(),
     }
+
+
+def _settings(snapshot: Snapshot, models: Models) -> Iterator[tuple[str, str]]:
+    """What was chosen. A model counts by its name where it is used, since that is what a job keeps of ``auto``."""
+    for spec in snapshot.schema:
+        if spec.about.scope is not Scope.STEP or spec.name in ELSEWHERE | ASIDE:
+            continue
+        if not spec.name.endswith(SUFFIX):
+            yield f"setting {spec.name}", str(snapshot.value(spec))
+        elif card := models.cards.get(spec.name.removesuffix(SUFFIX)):
+            yield f"setting {spec.name}", card.name
 
 
 def _inputs(snapshot: Snapshot) -> Iterator[tuple[str, str]]:

@@ -189,7 +189,7 @@ def test_what_the_files_hold_and_who_becomes_whom_counts_for_going_on() -> None:
     )
 
     def traces(*items: str) -> dict[str, str]:
-        models: Any = SimpleNamespace(digests={})
+        models: Any = SimpleNamespace(cards={}, digests={})
         encoding: Any = "encoding"
         return dict(fingerprint(settings(engine, face_map=items), Path("pair.png"), models, machine, encoding, 1))
 

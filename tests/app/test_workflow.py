@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 
+from facefusion.app.engine import Engine
+from facefusion.app.model_names import with_model_names
 from facefusion.core.errors import UsageError
-from tests.app.conftest import TARGET, Run
+from tests.app.conftest import TARGET, Run, settings
 from tests.media.clips import decode
+from tests.processors.fakes import RecordingSink
 
 
 def test_both_strategies_give_the_same_bytes_and_share_segments(run: Run, tmp_path: Path) -> None:
@@ -26,6 +30,17 @@ def test_both_strategies_give_the_same_bytes_and_share_segments(run: Run, tmp_pa
     second = run(output, temp_path=temp)
     assert (output.read_bytes(), second.resumed_frames) == (expected, 10)
     assert frames.is_dir()
+
+
+def test_a_job_that_names_the_models_goes_on_from_a_run_that_left_them_open(
+    run: Run, engine: Engine, model_path: Callable[[str], Path], sink: RecordingSink, tmp_path: Path
+) -> None:
+    options = {"temp_path": tmp_path / "temp", "workflow_strategy": "disk", "keep_temp": True}
+    run(tmp_path / "out.mp4", **options)
+    named = with_model_names(settings(engine, models_path=model_path("yunet").parent), sink)
+    names = {spec.name: named.value(spec) for spec in named.schema if spec.name.endswith("_model")}
+    assert (names["face_detector_model"], names["face_swapper_model"]) == ("yunet", "mesh")
+    assert run(tmp_path / "out.mp4", **options, **names).resumed_frames == 10
 
 
 def test_a_change_by_hand_is_in_the_result(run: Run, tmp_path: Path) -> None:
