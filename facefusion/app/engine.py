@@ -23,7 +23,7 @@ from facefusion.media.settings import OutputSettings, TrimSettings, WorkflowSett
 from facefusion.memory.release import give_back
 from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import EventSink
-from facefusion.processors.registry import AWAITED_GROUPS, PROCESSORS, processor_names
+from facefusion.processors.registry import awaited_processors, processor_names, processor_settings
 
 if TYPE_CHECKING:
     from facefusion.app.clean import Cleaned
@@ -45,8 +45,7 @@ class Engine:
             OutputSettings,
             TrimSettings,
             WorkflowSettings,
-            *(entry.settings for entry in PROCESSORS),
-            *AWAITED_GROUPS,
+            *processor_settings(),
             DownloadSettings,
             ExecutionSettings,
             InferenceSettings,
@@ -56,6 +55,10 @@ class Engine:
     def option_choices(self) -> Mapping[str, Callable[[], Sequence[str]]]:
         """Allowed values that no settings group can know."""
         return {"processors": processor_names}
+
+    def awaited_choices(self) -> Mapping[str, Callable[[], Sequence[str]]]:
+        """Values of such options that users know and this version cannot serve yet."""
+        return {"processors": awaited_processors}
 
     def execute(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> RunReport:
         """Run one step.

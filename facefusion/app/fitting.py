@@ -58,8 +58,8 @@ FITS: Mapping[str, Fit] = {
     "face_occluder": build_occluder,
     "face_parser": build_parser,
     "face_recognizer": build_recogniser,
-    "hand_detector": lambda card, bench: HAND_DETECTORS[card.family](card, bench.runner(card)),
-    "hand_landmarker": lambda card, bench: HAND_LANDMARKERS[card.family](card, bench.runner(card)),
+    "hand_detector": lambda card, bench: family_of(card, HAND_DETECTORS)(card, bench.runner(card)),
+    "hand_landmarker": lambda card, bench: family_of(card, HAND_LANDMARKERS)(card, bench.runner(card)),
     "identity_converter": lambda card, bench: CrossFace(card, bench.runner(card)),
 }
 """By kind of model, but for those that processors are named after."""
@@ -132,7 +132,7 @@ def models_fitting(catalogue: Catalogue, graph: SignedGraph) -> list[ModelCard]:
 def _build_processor(
     card: ModelCard, runner: Callable[[ModelCard], SignedGraph], companions: Mapping[str, ModelCard]
 ) -> None:
-    for entry in PROCESSORS:
+    for entry in (entry for entry in PROCESSORS if entry.is_built):
         kind, settings = entry.load(), entry.settings()
         if card.kind in kind.models(settings):
             target = Target(Size(1, 1), 0, is_video=False)

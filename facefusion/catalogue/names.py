@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from facefusion.catalogue.card import ModelCard
+
 AUTO = "auto"
 """The best model that is at hand; see :meth:`facefusion.catalogue.store.ModelStore.resolve`."""
 
@@ -23,6 +25,13 @@ def model_choices(kind: str) -> Callable[[], tuple[str, ...]]:
         return (AUTO, *Catalogue.load().choices(kind))
 
     return choices
+
+
+def entry_of(kind: str, name: str) -> ModelCard | None:
+    """The entry of a model by the name that an option holds; none where that stands for several, or is not known."""
+    from facefusion.catalogue.catalogue import Catalogue  # noqa: PLC0415 - as above
+
+    return next((card for card in Catalogue.load().cards(kind) if card.name == name), None)
 
 
 def awaited_models(kind: str) -> Callable[[], tuple[str, ...]]:

@@ -25,6 +25,9 @@ class Application(Protocol):
     def option_choices(self) -> Mapping[str, Callable[[], Sequence[str]]]:
         """Allowed values of options whose group cannot know them, such as ``processors``, by the option's name."""
 
+    def awaited_choices(self) -> Mapping[str, Callable[[], Sequence[str]]]:
+        """Values of such options that users know and this version cannot serve yet, by the option's name."""
+
     def execute(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> RunReport:
         """Run one step.
 

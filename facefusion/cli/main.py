@@ -53,7 +53,8 @@ def main(words: Sequence[str] | None = None, application: Application | None = N
 def program_schema(application: Application) -> Schema:
     """All options of the program, the command line's own among them."""
     own = (AutoTuneSettings, BenchmarkSettings, DoctorSettings, ModelsSettings, UisSettings, LogSettings)
-    return Schema.of((*application.settings_groups(), *own), application.option_choices())
+    groups = (*application.settings_groups(), *own)
+    return Schema.of(groups, application.option_choices(), application.awaited_choices())
 
 
 def _check_working_folder() -> None:

@@ -19,7 +19,7 @@ The field's name with ``_`` as ``-`` is the long flag, and is the ini key as it 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar, dataclass_transform
@@ -44,8 +44,8 @@ class Depends:
 
     option: str
     """The other option's name."""
-    choices: Mapping[str, Sequence[str]]
-    """For each of its values the values allowed; all where it has another."""
+    choices: Callable[[str], Sequence[str] | None]
+    """From its value to the values that are allowed with it; none where all are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,3 +186,15 @@ def settings_group(
         return made
 
     return decorate
+
+
+def group_info(group: type) -> GroupInfo:
+    """What a settings group says about its options.
+
+    Raises:
+        TypeError: it is none.
+    """
+    info = getattr(group, GROUP_ATTRIBUTE, None)
+    if not isinstance(info, GroupInfo):
+        raise TypeError(f"{group.__name__} is no settings group; decorate it with settings_group")
+    return info

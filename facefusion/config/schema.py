@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from facefusion.config.option import GROUP_ATTRIBUTE, METADATA_KEY, GroupInfo, Option
+from facefusion.config.option import METADATA_KEY, Option, group_info
 
 Choices: TypeAlias = Callable[[], Sequence[str]]
 """Gives the allowed values of an option when they are asked for."""
@@ -86,17 +86,23 @@ class Schema:
                 self._claim(self._places, place, spec)
 
     @classmethod
-    def of(cls, groups: Iterable[type], choices: Mapping[str, Choices] | None = None) -> Schema:
+    def of(
+        cls,
+        groups: Iterable[type],
+        choices: Mapping[str, Choices] | None = None,
+        awaited: Mapping[str, Choices] | None = None,
+    ) -> Schema:
         """Collect the options of settings groups.
 
         Args:
             groups: classes made with :func:`facefusion.config.option.settings_group`.
             choices: allowed values of options whose group cannot know them, by the option's name.
+            awaited: for such options the values that users know and this version cannot serve yet.
 
         Raises:
             TypeError: a declaration cannot be understood, or two options claim the same name.
         """
-        return cls(spec for group in groups for spec in _specs_of(group, choices or {}))
+        return cls(spec for group in groups for spec in _specs_of(group, choices or {}, awaited or {}))
 
     def __iter__(self) -> Iterator[OptionSpec]:
         return iter(self._specs.values())
@@ -151,10 +157,8 @@ def flag_of(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _specs_of(group: type, choices: Mapping[str, Choices]) -> Iterator[OptionSpec]:
-    info = getattr(group, GROUP_ATTRIBUTE, None)
-    if not isinstance(info, GroupInfo):
-        raise TypeError(f"{group.__name__} is no settings group; decorate it with settings_group")
+def _specs_of(group: type, choices: Mapping[str, Choices], awaited: Mapping[str, Choices]) -> Iterator[OptionSpec]:
+    info = group_info(group)
     annotations = typing.get_type_hints(group)
     for field in dataclasses.fields(group):
         about = field.metadata.get(METADATA_KEY)
@@ -169,7 +173,7 @@ def _specs_of(group: type, choices: Mapping[str, Choices]) -> Iterator[OptionSpe
             section=about.section or info.section,
             commands=info.commands_of(about),
             choices=choices.get(field.name) or (None if about.choices is None else _late(about.choices)),
-            awaited=_late(about.awaited),
+            awaited=awaited.get(field.name) or _late(about.awaited),
             is_idle=info.awaited or bool(about.pending),
         )
 

@@ -106,14 +106,6 @@ class ProcessorsSettings:
     processors: tuple[str, ...] = option(
         ("face_swapper",),
         "what to do to each frame, in this order",
-        awaited=(
-            "age_modifier",
-            "background_remover",
-            "expression_restorer",
-            "face_editor",
-            "frame_colorizer",
-            "lip_syncer",
-        ),
     )
 
 

@@ -77,7 +77,7 @@ class Snapshot:
         if depends is None or not origin.given:
             return
         other = self._values[depends.option]
-        allowed = depends.choices.get(other)
+        allowed = depends.choices(other)
         if allowed is not None and self._values[spec.name] not in (*allowed, None):
             raise OptionError(
                 f"{spec.name} = {self._values[spec.name]}: must be one of {', '.join(allowed)} with "

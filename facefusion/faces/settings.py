@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from facefusion.catalogue.names import AUTO, model_names
+from facefusion.catalogue.names import AUTO, entry_of, model_names
 from facefusion.config.option import JOB_STEP_COMMANDS, RUN_COMMANDS, Depends, option, settings_group
 from facefusion.faces.face_map import FORM, FaceMap
 
@@ -16,8 +16,6 @@ ORDERS = (
     "best-worst",
     "worst-best",
 )
-SMALL_SIZES = ("160x160", "320x320", "480x480", "512x512")
-FULL_SIZE = "640x640"
 NO_FILTER = {"face_selector_age_start": 0, "face_selector_age_end": 100}
 MASK_AREAS = ("upper-face", "lower-face", "mouth")
 MASK_REGIONS = (
@@ -36,6 +34,13 @@ MASK_MODELS = {"occlusion": "face_occluder", "region": "face_parser"}
 """The kind of model that a type of mask needs; the other types need none."""
 
 
+def detector_sizes(model: str) -> tuple[str, ...] | None:
+    """The sizes that a detector looks at pictures at, as its entry lists their sides; none where it takes any."""
+    card = entry_of("face_detector", model)
+    sides = None if card is None else card.numbers.get("sizes")
+    return tuple(f"{side:g}x{side:g}" for side in sides) if isinstance(sides, tuple) else None
+
+
 @settings_group(section="face_detector")
 class FaceDetectorSettings:
     """How faces are found."""
@@ -50,16 +55,8 @@ class FaceDetectorSettings:
     face_detector_size: str = option(
         "640x640",
         "size to which a frame is shrunk for the detector; larger finds smaller faces and takes longer",
-        choices=(*SMALL_SIZES, FULL_SIZE, "960x960", "1280x1280"),
-        depends=Depends(
-            "face_detector_model",
-            {
-                "retinaface": (*SMALL_SIZES, FULL_SIZE),
-                "scrfd": (*SMALL_SIZES, FULL_SIZE),
-                "many": (FULL_SIZE,),
-                "yolo_face": (FULL_SIZE,),
-            },
-        ),
+        choices=("160x160", "320x320", "480x480", "512x512", "640x640", "960x960", "1280x1280"),
+        depends=Depends("face_detector_model", detector_sizes),
     )
     face_detector_margin: tuple[int, ...] = option(
         (0, 0, 0, 0),

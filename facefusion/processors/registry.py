@@ -1,7 +1,7 @@
 """The one list of processors.
 
-Each entry names a processor, its settings group and the function that loads its code. Settings are imported here, since
-the command line is derived from them; code comes in when it is used, so that ``--help`` does not wait for OpenCV.
+Each entry names a processor and its settings group. Settings are imported here, since the command line is derived from
+them; code comes in when it is used, so that ``--help`` does not wait for OpenCV.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from facefusion.config.option import group_info
 from facefusion.core.errors import OptionError
 from facefusion.processors.age_modifier.settings import AgeModifierSettings
 from facefusion.processors.background_remover.settings import BackgroundRemoverSettings
@@ -34,48 +35,58 @@ class ProcessorEntry:
 
     name: str
     settings: type
-    module: str
-    """Module that holds the :class:`ProcessorKind` as ``KIND``."""
+    further: tuple[type, ...] = ()
+    """Settings groups that it has beside its own."""
+
+    @property
+    def is_built(self) -> bool:
+        """Whether there is code that its settings are for: the group itself says where that is still to come."""
+        return not group_info(self.settings).awaited
 
     def load(self) -> ProcessorKind:
-        """Import the processor's code."""
-        return cast("ProcessorKind", import_module(self.module).KIND)
+        """Import the processor's code: ``KIND`` in the module ``processor`` of its folder."""
+        return cast("ProcessorKind", import_module(f"facefusion.processors.{self.name}.processor").KIND)
 
 
 PROCESSORS: tuple[ProcessorEntry, ...] = (
-    ProcessorEntry("face_swapper", FaceSwapperSettings, "facefusion.processors.face_swapper.processor"),
-    ProcessorEntry("deep_swapper", DeepSwapperSettings, "facefusion.processors.deep_swapper.processor"),
-    ProcessorEntry("face_enhancer", FaceEnhancerSettings, "facefusion.processors.face_enhancer.processor"),
-    ProcessorEntry("frame_enhancer", FrameEnhancerSettings, "facefusion.processors.frame_enhancer.processor"),
-    ProcessorEntry("face_debugger", FaceDebuggerSettings, "facefusion.processors.face_debugger.processor"),
+    ProcessorEntry("face_swapper", FaceSwapperSettings),
+    ProcessorEntry("deep_swapper", DeepSwapperSettings),
+    ProcessorEntry("face_enhancer", FaceEnhancerSettings),
+    ProcessorEntry("frame_enhancer", FrameEnhancerSettings),
+    ProcessorEntry("face_debugger", FaceDebuggerSettings),
+    ProcessorEntry("age_modifier", AgeModifierSettings),
+    ProcessorEntry("background_remover", BackgroundRemoverSettings),
+    ProcessorEntry("expression_restorer", ExpressionRestorerSettings),
+    ProcessorEntry("face_editor", FaceEditorSettings),
+    ProcessorEntry("frame_colorizer", FrameColorizerSettings),
+    ProcessorEntry("lip_syncer", LipSyncerSettings, (VoiceExtractorSettings,)),
 )
+"""All of them, those too that ini and job files of FaceFusion name and that are not built."""
 
 
-AWAITED_GROUPS: tuple[type, ...] = (
-    AgeModifierSettings,
-    BackgroundRemoverSettings,
-    ExpressionRestorerSettings,
-    FaceEditorSettings,
-    FrameColorizerSettings,
-    LipSyncerSettings,
-    VoiceExtractorSettings,
-)
-"""Settings of processors that are not built yet. Ini and job files of FaceFusion name them all."""
+def processor_settings() -> tuple[type, ...]:
+    """The settings groups of all processors."""
+    return tuple(group for entry in PROCESSORS for group in (entry.settings, *entry.further))
 
 
 def processor_names() -> tuple[str, ...]:
-    """Names of all processors, in the order of the list."""
-    return tuple(entry.name for entry in PROCESSORS)
+    """Names of all processors that can be run, in the order of the list."""
+    return tuple(entry.name for entry in PROCESSORS if entry.is_built)
+
+
+def awaited_processors() -> tuple[str, ...]:
+    """Names of those that users know and this version does not have."""
+    return tuple(entry.name for entry in PROCESSORS if not entry.is_built)
 
 
 def find_processor(name: str) -> ProcessorEntry:
     """The entry of a processor.
 
     Raises:
-        OptionError: there is none of that name; the message names the nearest.
+        OptionError: none of that name can be run; the message names the nearest.
     """
     for entry in PROCESSORS:
-        if entry.name == name:
+        if entry.name == name and entry.is_built:
             return entry
     near = get_close_matches(name, processor_names(), n=1)
     hint = f"Did you mean {near[0]}?" if near else f"Known are: {', '.join(processor_names())}."

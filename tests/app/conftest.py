@@ -36,7 +36,8 @@ def engine() -> Iterator[Engine]:
 
 
 def settings(engine: Engine, **values: Any) -> Snapshot:
-    schema = Schema.of((*engine.settings_groups(), BenchmarkSettings), engine.option_choices())
+    groups = (*engine.settings_groups(), BenchmarkSettings)
+    schema = Schema.of(groups, engine.option_choices(), engine.awaited_choices())
     return Snapshot(schema, {}, {}).with_values(values)
 
 

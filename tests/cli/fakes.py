@@ -50,6 +50,9 @@ class FakeApplication:
     def option_choices(self) -> Mapping[str, Callable[[], Sequence[str]]]:
         return {"processors": lambda: ("face_swapper", "face_enhancer")}
 
+    def awaited_choices(self) -> Mapping[str, Callable[[], Sequence[str]]]:
+        return {}
+
     def execute(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> RunReport:
         self.snapshots.append(snapshot)
         self.before_report(events, stop)

@@ -22,6 +22,9 @@ class Program(FakeApplication):
     def option_choices(self):
         return load_application().option_choices()
 
+    def awaited_choices(self):
+        return load_application().awaited_choices()
+
 
 SCHEMA = program_schema(Program())
 NAMES = ("x" * 300, "file/below", "loop/a.jpg", "a\x1b[31m\nb.jpg")

@@ -68,3 +68,13 @@ def test_a_type_that_no_source_can_write_is_refused(annotation):
 def test_a_plain_class_is_no_group():
     with pytest.raises(TypeError, match="Path is no settings group"):
         Schema.of((Path,))
+
+
+def test_values_to_come_of_an_option_that_a_group_cannot_know_are_given_beside_it():
+    @settings_group(section="processors")
+    class Late:
+        processors: tuple[str, ...] = option(("swap",), "what to do")
+
+    spec = Schema.of((Late,), {"processors": lambda: ("swap",)}, {"processors": lambda: ("age",)})["processors"]
+    assert spec.choices is not None
+    assert (spec.choices(), spec.awaited()) == (("swap",), ("age",))

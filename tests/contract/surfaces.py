@@ -139,7 +139,7 @@ def fits_others(spec: OptionSpec, choice: str) -> bool:
     depends = spec.about.depends
     if depends is None:
         return True
-    allowed = depends.choices.get(SCHEMA[depends.option].default)
+    allowed = depends.choices(SCHEMA[depends.option].default)
     return allowed is None or choice in allowed
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from facefusion.catalogue.card import ModelCard
+from facefusion.catalogue.families import family_of
 from facefusion.core.graph import TypedGraph
 from facefusion.faces.bench import Bench
 from facefusion.faces.hands.find import HandFinder
@@ -22,6 +23,6 @@ def build_finder(detector: ModelCard, landmarker: ModelCard, bench: Bench) -> Ha
         ModelError: the graph of one does not fit its family.
     """
     return HandFinder(
-        HAND_DETECTORS[detector.family](detector, bench.runner(detector)),
-        HAND_LANDMARKERS[landmarker.family](landmarker, bench.runner(landmarker)),
+        family_of(detector, HAND_DETECTORS)(detector, bench.runner(detector)),
+        family_of(landmarker, HAND_LANDMARKERS)(landmarker, bench.runner(landmarker)),
     )

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from facefusion.catalogue.names import AUTO, model_names
+from facefusion.catalogue.names import AUTO, entry_of, model_names
 from facefusion.config.option import Depends, option, settings_group
 
 SIZES = ("128x128", "256x256", "384x384", "512x512", "768x768", "1024x1024")
-FROM_256 = ("256x256", "512x512", "768x768", "1024x1024")
-SIZES_OF_MODELS = {
-    "inswapper_128": SIZES,
-    "inswapper_128_fp16": SIZES,
-    **dict.fromkeys(
-        (
-            "blendswap_256",
-            "ghost_1_256",
-            "ghost_2_256",
-            "ghost_3_256",
-            "hififace_unofficial_256",
-            "hyperswap_1a_256",
-            "hyperswap_1b_256",
-            "hyperswap_1c_256",
-            "simswap_256",
-            "uniface_256",
-        ),
-        FROM_256,
-    ),
-    "simswap_unofficial_512": ("512x512", "1024x1024"),
-}
-"""Multiples of each model's own size. FaceFusion also offered 384 for blendswap and 768 for simswap_unofficial, which
-are none, and failed on them."""
+
+
+def sizes_of(model: str) -> tuple[str, ...] | None:
+    """The sizes that a model can swap at: whole multiples of its own; none where it says no size of its own.
+
+    FaceFusion also offered 384 for a model of 256 and 768 for one of 512, and failed on them.
+    """
+    card = entry_of("face_swapper", model)
+    if card is None or "input_size" not in card.numbers:
+        return None
+    side = int(card.number("input_size"))
+    return tuple(size for size in SIZES if int(size.partition("x")[0]) % side == 0)
 
 
 @settings_group(section="processors")
@@ -47,14 +36,14 @@ class FaceSwapperSettings:
         "size at which a face is swapped, in several passes of the model; the model's own where empty; 'mesh' always "
         "works at the size in the frame",
         choices=SIZES,
-        depends=Depends("face_swapper_model", SIZES_OF_MODELS),
+        depends=Depends("face_swapper_model", sizes_of),
         facefusion_default="256x256",
         former_defaults=("128x128",),
     )
     face_swapper_weight: float = option(
         0.5,
         "how much of the source comes through, from 0 over 0.5 (balanced) to 1: its proportions, lips and gaze with "
-        "'mesh', its identity with the others; 'blendswap' and 'uniface' models know no weight",
+        "'mesh', its identity with networks that get that as numbers; those that get a picture know no weight",
         minimum=0.0,
         maximum=1.0,
     )

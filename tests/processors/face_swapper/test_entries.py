@@ -9,7 +9,7 @@ from facefusion.catalogue.catalogue import Catalogue
 from facefusion.core.values import Size
 from facefusion.processors.base import Target, Workshop
 from facefusion.processors.face_swapper.processor import KIND
-from facefusion.processors.face_swapper.settings import SIZES_OF_MODELS, FaceSwapperSettings
+from facefusion.processors.face_swapper.settings import FaceSwapperSettings, sizes_of
 from facefusion.vision.geometry import fit_template
 from facefusion.vision.picture import BgrPicture
 from tests.processors.face_swapper.toy_shop import BIAS, CONVERSION, MATRIX, WEIGHTS, source, swap
@@ -46,7 +46,14 @@ FACTS = {
 
 def test_all_of_them_are_in_the_catalogue():
     assert FACTS.keys() == set(Catalogue.load().names("face_swapper")) - {"mesh"}
-    assert FACTS.keys() == SIZES_OF_MODELS.keys()
+
+
+def test_a_face_is_swapped_at_multiples_of_the_models_own_size():
+    every = ("128x128", "256x256", "384x384", "512x512", "768x768", "1024x1024")
+    offered = {128: every, 256: ("256x256", "512x512", "768x768", "1024x1024"), 512: ("512x512", "1024x1024")}
+    assert {name: sizes_of(name) for name in FACTS} == {name: offered[facts[1]] for name, facts in FACTS.items()}
+    assert sizes_of("mesh") is None
+    assert sizes_of("auto") is None
 
 
 @pytest.mark.parametrize("name", FACTS)

@@ -91,6 +91,6 @@ def _mesh(face: Face) -> Landmarks478:
     if face.mesh is None:
         raise FaceFusionError(
             "the mesh swapper needs the 478 landmarks of each target face and got a face without",
-            "Use a landmarker of the kind face_mesh.",
+            "Choose a landmarker that reads the mesh, or works beside one that does.",
         )
     return face.mesh
