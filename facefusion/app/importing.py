@@ -14,7 +14,7 @@ from facefusion.catalogue.collection import SEPARATOR
 from facefusion.catalogue.intake import check_file, check_name, import_model
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import ModelError, UsageError
-from facefusion.core.graph import SignedGraph
+from facefusion.core.graph import WRONG_FILE, SignedGraph
 from facefusion.core.home import own_models
 from facefusion.core.wording import shown
 
@@ -80,11 +80,12 @@ def _check(catalogue: Catalogue, source: Path, like: ModelCard, graph: SignedGra
     try:
         check_fit(catalogue, like, graph)
     except ModelError as error:
-        # The family speaks of the model that it takes the graph for.
+        # The family speaks of the model that it takes the graph for, whose file would have to be fetched again.
         fault = error.fault.removeprefix(f"{like.name}: ")
+        remedy = "Name with --like a model of its family, or leave that out to have it looked for."
         raise ModelError(
             f"{shown(str(source))} cannot be like {like.name}: {fault}",
-            "Name with --like a model of its family, or leave that out to have it looked for.",
+            remedy if error.remedy == WRONG_FILE else error.remedy,
         ) from error
 
 

@@ -85,7 +85,9 @@ class SignedGraph(TypedGraph, Protocol):
     """A graph as the inference engine hands it out, of whose file one can ask a little more."""
 
     def last_initializer(self) -> Tensor:
-        """The constant that stands last in the graph's file: a few models keep a matrix there for what runs them.
+        """The constant that stands last in the graph's file, but for those that its own nodes read, where there is one.
+
+        A few models keep a matrix there for what runs them.
 
         Raises:
             ModelError: the file holds none, or cannot be read.

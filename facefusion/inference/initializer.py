@@ -1,7 +1,8 @@
 """The last constant of a graph's file, without the graph.
 
 Some models keep a matrix in their file that no node reads: the program around the graph is meant to use it, and it is
-known by its place alone. The file is walked entry by entry, so that nothing but that constant comes into memory.
+known by its place alone, the last. Tools that work on a graph put constants of their own behind it; but those are read.
+The file is walked entry by entry, so that nothing but names and that constant comes into memory.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from facefusion.core.errors import ModelError
 from facefusion.core.values import Tensor
 
 GRAPH_OF_MODEL = 7
-INITIALIZER_OF_GRAPH = 5
+NODE_OF_GRAPH, INITIALIZER_OF_GRAPH = 1, 5
+INPUT_OF_NODE, ATTRIBUTE_OF_NODE = 1, 5
+GRAPHS_OF_ATTRIBUTE = frozenset({6, 11})
+NAME_OF_TENSOR = 8
 """Field numbers of ``onnx.proto3``."""
 
 VARINT, FIXED64, DELIMITED, FIXED32 = 0, 1, 2, 5
@@ -39,7 +43,9 @@ class _Field:
 
 
 def last_initializer(path: Path) -> Tensor:
-    """The constant that stands last in the file's list, as ``float32`` whatever precision it is stored in.
+    """The last constant that no node reads; where nodes read all of them, the last of all.
+
+    It comes as ``float32``, whatever precision it is stored in.
 
     Raises:
         ModelError: the file has no constant, or cannot be read as a graph.
@@ -63,13 +69,31 @@ def last_initializer(path: Path) -> Tensor:
 
 
 def _last(data: mmap.mmap) -> _Field | None:
-    last = None
-    for graph in _fields(data, 0, len(data)):
-        if graph.number == GRAPH_OF_MODEL:
-            for entry in _fields(data, graph.begin, graph.end):
-                if entry.number == INITIALIZER_OF_GRAPH:
-                    last = entry
-    return last
+    last = last_unread = None
+    for graph in _inside(data, 0, len(data), GRAPH_OF_MODEL):
+        read = set(_names_read(data, graph))
+        for constant in _inside(data, graph.begin, graph.end, INITIALIZER_OF_GRAPH):
+            last = constant
+            names = _inside(data, constant.begin, constant.end, NAME_OF_TENSOR)
+            if not any(data[name.begin : name.end] in read for name in names):
+                last_unread = constant
+    return last_unread or last
+
+
+def _names_read(data: mmap.mmap, graph: _Field) -> Iterator[bytes]:
+    """What the nodes of a graph take, and those of graphs within them."""
+    for node in _inside(data, graph.begin, graph.end, NODE_OF_GRAPH):
+        for entry in _fields(data, node.begin, node.end):
+            if entry.number == INPUT_OF_NODE:
+                yield data[entry.begin : entry.end]
+            elif entry.number == ATTRIBUTE_OF_NODE:
+                for inner in _inside(data, entry.begin, entry.end, *GRAPHS_OF_ATTRIBUTE):
+                    yield from _names_read(data, inner)
+
+
+def _inside(data: mmap.mmap, begin: int, end: int, *numbers: int) -> Iterator[_Field]:
+    """The delimited entries of one message that have one of some numbers."""
+    return (entry for entry in _fields(data, begin, end) if entry.number in numbers)
 
 
 def _fields(data: mmap.mmap, begin: int, end: int) -> Iterator[_Field]:

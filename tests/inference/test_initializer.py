@@ -41,6 +41,36 @@ def test_the_last_of_several_constants_is_read(tmp_path, dtype):
     np.testing.assert_array_equal(got, MATRIX.astype(dtype).astype(np.float32))
 
 
+def test_constants_that_nodes_read_may_stand_behind_it(tmp_path):
+    path = saved(tmp_path, numpy_helper.from_array(MATRIX, "emap"))
+    model = onnx.load(path)
+    for name in ("scale", "inner"):
+        model.graph.initializer.append(numpy_helper.from_array(np.ones((1, 4), np.float32), name))
+    branches = [
+        helper.make_graph(
+            [helper.make_node("Identity", [name], [f"{name}_out"])],
+            name,
+            [],
+            [helper.make_tensor_value_info(f"{name}_out", TensorProto.FLOAT, [1, 4])],
+        )
+        for name in ("scale", "inner")
+    ]
+    model.graph.initializer.append(numpy_helper.from_array(np.array(True), "yes"))
+    model.graph.node.append(
+        helper.make_node("If", ["yes"], ["unused"], then_branch=branches[0], else_branch=branches[1])
+    )
+    onnx.save(model, path)
+    np.testing.assert_array_equal(last_initializer(path), MATRIX)
+
+
+def test_where_nodes_read_all_of_them_it_is_the_last_of_all(tmp_path):
+    path = saved(tmp_path, numpy_helper.from_array(MATRIX[:1], "first"), numpy_helper.from_array(MATRIX, "second"))
+    model = onnx.load(path)
+    model.graph.node.append(helper.make_node("MatMul", ["first", "second"], ["unused"]))
+    onnx.save(model, path)
+    np.testing.assert_array_equal(last_initializer(path), MATRIX)
+
+
 def test_values_kept_as_a_list_of_floats_are_read_too(tmp_path):
     listed = helper.make_tensor("emap", TensorProto.FLOAT, (12, 12), MATRIX.ravel().tolist())
     np.testing.assert_array_equal(last_initializer(saved(tmp_path, listed)), MATRIX)

@@ -285,8 +285,9 @@ REFETCH = (
         (
             "inswapper",
             colour_swapper((512,), 64),
-            "toy: the last constant of its file is 4 and must be the 512 x 512 matrix of identities. "
-            "It was saved anew in another order: delete it and fetch it with force-download, or bring the right one.",
+            "toy: the last constant of its file is 2 and must be the 512 x 512 matrix of identities. "
+            "It was saved anew and lost that, as quantised graphs do: put the matrix back as the last constant, or "
+            "delete the file and fetch it with force-download.",
         ),
     ],
 )

@@ -25,7 +25,8 @@ def inswapper(workshop: Workshop) -> NetworkSwapper:
         found = " x ".join(str(size) for size in matrix.shape) or "one number"
         raise ModelError(
             f"{card.name}: the last constant of its file is {found} and must be the 512 x 512 matrix of identities",
-            "It was saved anew in another order: delete it and fetch it with force-download, or bring the right one.",
+            "It was saved anew and lost that, as quantised graphs do: put the matrix back as the last constant, or "
+            "delete the file and fetch it with force-download.",
         )
 
     def code(identity: IdentityReading) -> Embedding:
