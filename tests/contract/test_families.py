@@ -9,7 +9,6 @@ from facefusion.content.families import CONTENT_MODELS
 from facefusion.faces.classify.families import FACE_CLASSIFIERS
 from facefusion.faces.detect.families import FACE_DETECTORS
 from facefusion.faces.hands.families import HAND_DETECTORS, HAND_LANDMARKERS
-from facefusion.faces.hands.families import HAND_DETECTORS, HAND_LANDMARKERS
 from facefusion.faces.landmark.families import FACE_LANDMARKERS, OUTLINE_ESTIMATORS, OUTLINE_READERS
 from facefusion.faces.mask.families import FACE_OCCLUDERS, FACE_PARSERS
 from facefusion.faces.recognise.families import FACE_RECOGNISERS
@@ -31,8 +30,6 @@ FAMILIES = {
     "face_parser": FACE_PARSERS,
     "face_recognizer": FACE_RECOGNISERS,
     "face_swapper": FACE_SWAPPERS,
-    "hand_detector": HAND_DETECTORS,
-    "hand_landmarker": HAND_LANDMARKERS,
     "hand_detector": HAND_DETECTORS,
     "hand_landmarker": HAND_LANDMARKERS,
 }

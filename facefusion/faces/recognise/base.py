@@ -83,11 +83,17 @@ def mean_embedding(embeddings: Sequence[Embedding]) -> Embedding:
     """The identity that several pictures of one person agree on: their mean, brought back to unit length.
 
     Raises:
-        ValueError: there is no embedding, or they cancel out.
+        ValueError: there is no embedding.
+        InferenceError: they cancel out.
     """
     if not embeddings:
         raise ValueError("there is no mean of no embeddings")
-    return unit(np.mean(np.stack(embeddings), axis=0, dtype=np.float32))
+    try:
+        return unit(np.mean(np.stack(embeddings), axis=0, dtype=np.float32))
+    except ValueError as error:
+        raise InferenceError(
+            f"{len(embeddings)} pictures of one person have identities that cancel out", "Choose pictures that are alike."
+        ) from error
 
 
 def unit(vector: Embedding) -> Embedding:

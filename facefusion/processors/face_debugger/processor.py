@@ -129,7 +129,7 @@ def _models(settings: FaceDebuggerSettings) -> Mapping[str, str]:
 def _build(workshop: Workshop) -> FaceDebugger:
     items = workshop.settings.face_debugger_items
     if ESTIMATED_68 in items:
-        reason = "the embedded landmarker measures all 68 points and estimates none from the five"
+        reason = "the 68 points of a face are read off the picture, and none estimated from the five"
         workshop.events.emit(Notice(f"face_debugger: {ESTIMATED_68} is not drawn: {reason}.", warning=True))
     return FaceDebugger(items, workshop.masker)
 

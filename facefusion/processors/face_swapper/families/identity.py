@@ -106,7 +106,8 @@ def mean_identity(identities: Sequence[IdentityReading]) -> IdentityReading:
     """What several pictures of one person agree on: the mean of both forms, the unit one brought back to length 1.
 
     Raises:
-        ValueError: there is none, or they cancel out.
+        ValueError: there is none.
+        InferenceError: they cancel out.
     """
     if not identities:
         raise ValueError("there is no mean of no identities")
