@@ -92,7 +92,8 @@ def mean_embedding(embeddings: Sequence[Embedding]) -> Embedding:
         return unit(np.mean(np.stack(embeddings), axis=0, dtype=np.float32))
     except ValueError as error:
         raise InferenceError(
-            f"{len(embeddings)} pictures of one person have identities that cancel out", "Choose pictures that are alike."
+            f"{len(embeddings)} pictures of one person have identities that cancel out",
+            "Choose pictures that are alike.",
         ) from error
 
 
