@@ -10,9 +10,11 @@ from pathlib import Path
 from facefusion.app.models import open_store
 from facefusion.catalogue.card import ModelCard
 from facefusion.catalogue.store import ModelStore
+from facefusion.catalogue.verify import checksum_path, record_path
 from facefusion.config.state import Snapshot
 from facefusion.core.stop import StopToken
-from facefusion.observability.events import EventSink, StageFinished, StageProgress, StageStarted
+from facefusion.core.wording import shown
+from facefusion.observability.events import EventSink, Notice, StageFinished, StageProgress, StageStarted
 
 
 class Presence(Enum):
@@ -66,6 +68,9 @@ def take_stock(snapshot: Snapshot, events: EventSink, stop: StopToken) -> list[S
         stock.append(_stock(store, card))
         events.emit(StageProgress())
     events.emit(StageFinished(complete=True))
+    if strangers := _strangers(store):
+        names = shown(", ".join(map(str, strangers)))
+        events.emit(Notice(f"No model of the catalogue runs from these files: {names}. models import takes one in."))
     return stock
 
 
@@ -89,6 +94,14 @@ def _collected(store: ModelStore) -> list[ModelCard]:
             for path in (folder / collection.name).glob(f"*{collection.suffix}"):
                 found[collection.name, path.stem] = collection.card(path.stem)
     return [found[key] for key in sorted(found)]
+
+
+def _strangers(store: ModelStore) -> list[Path]:
+    """Graphs in the folders of models that no entry knows and nobody vouches for, as FaceFusion does for its own."""
+    known = {graph.name for card in store.catalogue.cards() for graph in card.graphs}
+    graphs = (path for folder in store.folders for path in sorted(folder.glob("*.onnx")))
+    vouched = (record_path, checksum_path)
+    return [path for path in graphs if path.name not in known and not any(of(path).exists() for of in vouched)]
 
 
 def _there(store: ModelStore, card: ModelCard) -> Iterator[bool]:

@@ -50,6 +50,7 @@ def bring(folder: Path, name: str, checksum: str | None = None) -> None:
 def swapper(path: Path, size: int = 128) -> None:
     """A graph as the family of inswapper runs them, for faces of 128 pixels."""
     matrix = np.eye(512, dtype=np.float32)
+    path.parent.mkdir(exist_ok=True)
     path.write_bytes(colour_swapper((512,), size, matrix=matrix).SerializeToString())
 
 
@@ -99,6 +100,18 @@ def test_of_collections_the_files_that_are_here_are_listed(call, tmp_path):
         ],
         ["jen/somebody_224", "deep_swapper", "verified", "7", "bytes", "unknown"],
     ]
+
+
+def test_graphs_that_no_entry_knows_are_named(call, tmp_path):
+    swapper(tmp_path / "models" / "hyperswap_1a_256_fp16.onnx")
+    bring(tmp_path / ".assets" / "models", "modnet.onnx")
+    code, out, err = call()
+    assert code == 0
+    assert "hyperswap_1a_256_fp16" not in out
+    assert err.splitlines()[-1] == (
+        "No model of the catalogue runs from these files: "
+        f"{tmp_path / 'models' / 'hyperswap_1a_256_fp16.onnx'}. models import takes one in."
+    )
 
 
 def test_machines_get_all_that_is_known(call, tmp_path):
