@@ -12,6 +12,7 @@ from facefusion.faces.hands.find import HandFinder
 from facefusion.faces.hands.shape import draw_hand
 from facefusion.faces.mask.base import FaceCrop
 from facefusion.faces.surface.drawn import draw_surface
+from facefusion.faces.surface.forehead import with_forehead
 from facefusion.faces.surface.survey import survey
 from facefusion.vision.geometry import transform_mesh
 
@@ -19,8 +20,8 @@ from facefusion.vision.geometry import transform_mesh
 class MeshOccluder:
     """Implements :class:`~facefusion.faces.mask.base.FaceOccluder`.
 
-    The face is what the mesh covers, less hair, hats and frames over the skin, less what is held in front of the lower
-    face, and less hands.
+    The face is what the mesh covers and the forehead above it, less hair, hats and frames over the skin, less what is
+    held in front of the lower face, and less hands.
 
     Args:
         hands: finds those.
@@ -39,9 +40,10 @@ class MeshOccluder:
 
     def _uncovered(self, crop: FaceCrop) -> Mask:
         mesh = mesh_of(crop.face, "occluder", "occlusion")
-        bare = survey(crop.picture, mesh).bare
+        looked = survey(crop.picture, mesh)
         placed = transform_mesh(crop.frame_to_crop, mesh.astype(np.float32))
-        face: Mask = draw_surface(bare, placed, crop.size, between_lips=1, outside=0)
+        face: Mask = draw_surface(looked.bare, placed, crop.size, between_lips=1, outside=0)
+        face = with_forehead(face, crop.pixels, placed, looked.forehead)
         for joints in self._hands.near(crop.picture, mesh):
             face[draw_hand(transform_mesh(crop.frame_to_crop, joints), crop.size) > 0] = 0
         return face

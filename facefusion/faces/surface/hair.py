@@ -27,6 +27,16 @@ _BRIGHTER_COUNTS_IN_SOURCE = 0.7
 
 
 @dataclass(frozen=True, slots=True)
+class SkinColour:
+    """What bare skin looks like."""
+
+    middle: npt.NDArray[np.float32]
+    """Lab."""
+    spread: npt.NDArray[np.float32]
+    """How far it varies around that, in Lab."""
+
+
+@dataclass(frozen=True, slots=True)
 class Covering:
     """Soft maps, 0 .. 1."""
 
@@ -34,6 +44,8 @@ class Covering:
     """Hair, hat or frame over what should be skin."""
     beard: Map
     """Darker than skin below the nose: beard or deep shadow."""
+    forehead: SkinColour
+    """Of the upper face."""
 
 
 def find_covering(lab: Map, parts: Masks, facing: Map, *, of_source: bool) -> Covering:
@@ -58,20 +70,26 @@ def find_covering(lab: Map, parts: Masks, facing: Map, *, of_source: bool) -> Co
     error = lab - reference
     scale = np.clip(spread, _LAB_SPREAD_LOW, _LAB_SPREAD_HIGH) + _LAB_SPREAD_EXTRA
     brighter = _BRIGHTER_COUNTS_IN_SOURCE if of_source else _BRIGHTER_COUNTS
-    strangeness = _colour_distance(error, scale, brighter) + _roughness(lab[..., 0], core)
+    odd = _colour_distance(error, scale, brighter) + _roughness(lab[..., 0], core)
     rim = np.maximum(1 - smooth_step(parts.rim_distance, 0.12, 0.2), 1 - smooth_step(parts.height, 0.25, 0.275))
     rim *= (1 - parts.brows) * (1 - parts.lids) * (parts.skin > 0.2)
     low = smooth_step(parts.height, 0.52, 0.6) * (parts.skin > 0.2) * (error[..., 0] < 0)
-    beard = smooth_step(blur(strangeness, size / 100), 1.6, 2.6) * low
+    beard = smooth_step(blur(odd, size / 100), 1.6, 2.6) * low
     if of_source and (beard * parts.beard_places).sum() > _BEARDED * parts.beard_places.sum():
         rim *= 1 - smooth_step(parts.height, 0.58, 0.66) * smooth_step(parts.rim_distance, 0.02, 0.05)
-    at_rim = smooth_step(blur(strangeness, size / 128), 1.9, 3.1) * rim
+    at_rim = smooth_step(blur(odd, size / 128), 1.9, 3.1) * rim
     deeper = blur(_unlike_shaded_skin(lab, reference, error, parts) * (parts.skin > 0.35), size / 160)
     deeper *= parts.skin > 0.35
     seeds = np.maximum(at_rim, deeper * (parts.rim_distance < 0.06))
     hair = np.maximum(at_rim, grow_within(seeds, np.maximum(deeper, at_rim), size // 4))
     width = max(3, (size // 64) | 1)
-    return Covering(blur(dilate(hair, width), size / 110), blur(dilate(beard, 3), size / 110))
+    forehead = SkinColour(reference[0, 0].copy(), scale)
+    return Covering(blur(dilate(hair, width), size / 110), blur(dilate(beard, 3), size / 110), forehead)
+
+
+def strangeness(lab: Map, skin: SkinColour) -> Map:
+    """How far each colour is from bare skin's, in its spread: about 1 is usual, from 3 on it is none."""
+    return _colour_distance(lab - skin.middle, skin.spread, _BRIGHTER_COUNTS)
 
 
 def _skin_colour(

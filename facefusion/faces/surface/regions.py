@@ -12,6 +12,7 @@ from facefusion.faces.surface import topology
 from facefusion.faces.surface.atlas import DETAIL, hull, polygon, raster
 from facefusion.vision.filters import Map, Marks
 
+SKIN = "skin"
 MOUTH = "mouth"
 """What is between the lips has no place on the mesh."""
 
@@ -39,7 +40,7 @@ def region_maps() -> Mapping[str, Map]:
     for name, marks in features.items():
         maps[name] = ((marks > 0) & free).astype(np.float32)
         free &= marks == 0
-    maps["skin"] = free.astype(np.float32)
+    maps[SKIN] = free.astype(np.float32)
     for one in maps.values():
         one.flags.writeable = False
     return MappingProxyType(maps)

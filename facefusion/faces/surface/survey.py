@@ -8,7 +8,7 @@ import numpy as np
 
 from facefusion.core.values import Landmarks478, Picture, Size
 from facefusion.faces.surface import atlas, topology
-from facefusion.faces.surface.hair import find_covering
+from facefusion.faces.surface.hair import SkinColour, find_covering
 from facefusion.faces.surface.occluder import find_occluder
 from facefusion.faces.surface.square import face_square
 from facefusion.faces.surface.tone import to_lab
@@ -34,6 +34,8 @@ class Survey:
     """1 where skin is bare, 0 where hair, a hat, a frame or something else lies over it."""
     beard: Map
     """1 where a beard or a deep shadow lies."""
+    forehead: SkinColour
+    """Of bare skin in the upper face."""
 
 
 def survey(picture: Picture, mesh: Landmarks478) -> Survey:
@@ -53,4 +55,4 @@ def survey(picture: Picture, mesh: Landmarks478) -> Survey:
     parts = atlas.masks(SIDE)
     covering = find_covering(lab, parts, facing, of_source=False)
     bare = 1 - np.maximum(covering.hair, find_occluder(lab, parts, facing))
-    return Survey(lab, facing, bare, covering.beard)
+    return Survey(lab, facing, bare, covering.beard, covering.forehead)
