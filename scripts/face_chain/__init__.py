@@ -1,0 +1,1 @@
+"""Judging how faces are found, followed and told apart, on any photos and clips."""
