@@ -39,6 +39,13 @@ class SuperResolution:
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
         self._name = card.name
         self._graph = FittedGraph(card.name, graph, {"input": (1, 3, None, None)}, [(1, 3, None, None)])
+        sides = self._graph.signature.inputs["input"].shape[2:]
+        if any(side is not None for side in sides):
+            # The tiles at the right and lower edge are as large as what is left of the picture.
+            found = " x ".join("any" if side is None else str(side) for side in sides)
+            raise ModelError(
+                f"{card.name}: the graph does not fit its family: expected tiles of any size, found {found}", WRONG_FILE
+            )
         self._buffers = ThreadBuffers()
         self.scale = int(card.number("scale"))
         self._consumed = int(card.number("consumed"))

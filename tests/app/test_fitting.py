@@ -99,6 +99,7 @@ def test_models_that_only_their_weights_tell_apart_are_one() -> None:
     assert fitting(swapper((1, 512), 128)) == ["inswapper_128"]
     assert fitting(swapper((1, 3, 112, 112), 256)) == ["blendswap_256"]
     assert fitting(Outside({"input": (1, 3, 112, 112)}, {"a": (1, 512)})) == ["arcface_w600k_r50"]
+    assert fitting(Outside({"input": (1, 3, 512, 512)}, {"a": (1, 3, 512, 512)})) == ["codeformer"]
 
 
 def test_all_that_a_graph_may_be_is_named() -> None:

@@ -85,6 +85,16 @@ def test_a_graph_of_another_family_is_refused() -> None:
     )
 
 
+def test_a_graph_that_takes_tiles_of_one_size_alone_is_refused() -> None:
+    class Fixed(NearestEnlarger):
+        signature = GraphSignature(
+            {"input": GraphValue((1, 3, None, 512), np.dtype(np.float32))}, NearestEnlarger.signature.outputs
+        )
+
+    with pytest.raises(ModelError, match="toy: the graph does not fit .* tiles of any size, found any x 512"):
+        SuperResolution(enlarger_card(2, 0, 0, 8), Fixed(2, 0))
+
+
 def test_a_graph_that_enlarges_by_another_factor_is_refused() -> None:
     network = SuperResolution(enlarger_card(2, 0, 0, 8), NearestEnlarger(4, 0))
     with pytest.raises(ModelError) as refused:
