@@ -91,7 +91,7 @@ def test_a_graph_that_takes_tiles_of_one_size_alone_is_refused() -> None:
             {"input": GraphValue((1, 3, None, 512), np.dtype(np.float32))}, NearestEnlarger.signature.outputs
         )
 
-    with pytest.raises(ModelError, match="toy: the graph does not fit .* tiles of any size, found any x 512"):
+    with pytest.raises(ModelError, match=r"toy: the graph does not fit .* tiles of any size, found any x 512"):
         SuperResolution(enlarger_card(2, 0, 0, 8), Fixed(2, 0))
 
 
