@@ -5,16 +5,24 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
 from facefusion.catalogue.store import ModelStore
 from facefusion.content.open_nsfw import OpenNsfw
+from facefusion.core.values import Size
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.detect.yunet import YuNet
+from facefusion.faces.hands.find import HandFinder
+from facefusion.faces.hands.joints import HandJoints
+from facefusion.faces.hands.palm import PalmDetector
+from facefusion.faces.hands.shape import draw_hand
 from facefusion.faces.landmark.mesh import FaceMesh
 from facefusion.faces.landmark.points import eye_distance
+from facefusion.faces.mask.base import FaceCrop
+from facefusion.faces.mask.mesh import MeshOccluder
 from facefusion.faces.recognise.base import similarity
 from facefusion.faces.recognise.sface import SFace
 from facefusion.faces.track import FaceTracker
@@ -24,6 +32,7 @@ from facefusion.media.image import read_image
 from facefusion.media.probe import probe
 from facefusion.media.reader import VideoReader
 from tests.faces.fakes import ArrayPicture
+from tests.toys import hands
 
 DEMO = Path(__file__).parents[2] / "assets" / "demo"
 FRAMES = 30
@@ -54,6 +63,7 @@ class Models:
         search = FaceSearch(YuNet(card, self.detector))
         self.analyser = FaceAnalyser(search, FaceMesh(*load("face_mesh")), SFace(*load("sface")))
         self.content = OpenNsfw(*load("open_nsfw"))
+        self.hands = HandFinder(PalmDetector(*load("palm_detection")), HandJoints(*load("hand_landmarks")))
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +136,42 @@ def test_identities_are_told_apart(models, portrait, clip):
     (mirrored,) = models.analyser.faces(ArrayPicture(portrait.pixels[:, ::-1].copy()), recognise=True)
     assert similarity(face.embedding, mirrored.embedding) > 0.7
     assert similarity(face.embedding, clip[0][-1][0].embedding) < 0.3
+
+
+HANDS = [(230, 330, 1.0, 0.0), (330, 330, 0.8, 0.4), (200, 330, 1.2, -0.3)]
+"""Place, size and angle of a hand held before the portrait's mouth or cheek."""
+
+
+def test_nobody_holds_a_hand_before_the_portrait(models, portrait):
+    (face,) = models.analyser.faces(portrait, recognise=False)
+    assert models.hands.near(portrait, face.mesh) == []
+
+
+@pytest.mark.parametrize("place", HANDS)
+def test_a_hand_is_found_joint_by_joint(models, portrait, place):
+    (face,) = models.analyser.faces(portrait, recognise=False)
+    joints = hands.held_up(*place)
+    (found,) = models.hands.near(ArrayPicture(hands.paint(portrait.pixels, joints)), face.mesh)
+    palm = np.linalg.norm(joints[9] - joints[0])
+    assert np.linalg.norm(found[:, :2] - joints[:, :2], axis=1).mean() < 0.15 * palm
+
+
+@pytest.mark.parametrize("place", HANDS)
+def test_a_hand_is_no_part_of_the_face(models, portrait, place):
+    """It has the colour of the face, so nothing else tells the two apart."""
+    joints = hands.held_up(*place)
+    (face,) = models.analyser.faces(portrait, recognise=False)
+    masks = []
+    for pixels in (portrait.pixels, hands.paint(portrait.pixels, joints)):
+        crop = FaceCrop(pixels, face, np.eye(2, 3), ArrayPicture(pixels))
+        masks.append(MeshOccluder(models.hands).uncovered([crop])[0] > 0.5)
+    bare, covered = masks
+    hand = draw_hand(joints, Size(512, 600)) > 0
+    over_face = hand & bare
+    assert over_face.sum() > 300
+    assert (covered & over_face).sum() < 0.35 * over_face.sum()
+    beside = bare & ~(cv2.dilate(hand.astype(np.uint8), np.ones((31, 31), np.uint8)) > 0)
+    assert (covered & beside).sum() > 0.9 * beside.sum()
 
 
 def test_portrait_passes_the_content_filter(models, portrait):

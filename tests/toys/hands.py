@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from facefusion.catalogue.card import ModelCard
+from facefusion.core.values import Size
+from facefusion.faces.hands.shape import draw_hand
 
 ANCHORS = 2016
 GRIDS = {8: 2, 16: 6}
@@ -82,6 +85,24 @@ def open_hand() -> np.ndarray:
         joints[5 + 4 * finger : 9 + 4 * finger, 0] = x
         joints[5 + 4 * finger : 9 + 4 * finger, 1] = (110, 78, 56, 36)
     return joints
+
+
+def held_up(x: float, y: float, scale: float, angle: float) -> np.ndarray:
+    """The joints of :func:`open_hand` somewhere in a picture, turned clockwise by ``angle`` (radians)."""
+    joints = (open_hand() - np.array((112, 112, 0), np.float32)) * np.float32(scale)
+    cosine, sine = np.cos(angle), np.sin(angle)
+    joints[:, :2] = joints[:, :2] @ np.array(((cosine, sine), (-sine, cosine)), np.float32) + (x, y)
+    return joints
+
+
+def paint(pixels: np.ndarray, joints: np.ndarray, colour: tuple[int, int, int] = (120, 155, 215)) -> np.ndarray:
+    """A picture with a hand held before it, shaded towards its edges; real networks take it for one."""
+    marks = draw_hand(joints, Size(pixels.shape[1], pixels.shape[0]))
+    scale = np.linalg.norm(joints[9] - joints[0]) / 80
+    depth = np.clip(cv2.distanceTransform(marks, cv2.DIST_L2, 5) / (8 * scale), 0, 1)[..., None]
+    hand = np.array(colour, np.float32) * (0.55 + 0.45 * depth)
+    painted = np.where(marks[..., None] > 0, hand, pixels.astype(np.float32))
+    return cv2.GaussianBlur(painted, (0, 0), 1).astype(np.uint8)
 
 
 def _model(name, nodes, shape, outputs, constants) -> onnx.ModelProto:
