@@ -43,9 +43,13 @@ def bare_seconds(
     """
     inputs = _inputs(fed)
     return min(
-        _measured(load(replace(request, model=replace(request.model, threads=threads))).run, inputs, callers, seconds, clock)
+        _measured(load(_with_threads(request, threads)).run, inputs, callers, seconds, clock)
         for callers, threads in _divisions(cores)
     )
+
+
+def _with_threads(request: LoadRequest, threads: int) -> LoadRequest:
+    return replace(request, model=replace(request.model, threads=threads))
 
 
 def _divisions(cores: int) -> Iterator[tuple[int, int]]:
