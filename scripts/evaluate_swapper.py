@@ -63,7 +63,7 @@ def load_analyser() -> FaceAnalyser:
     def load(name: str) -> tuple[ModelCard, OrtSession]:
         card = store.catalogue.card(name)
         file = ModelFile(name, store.ensure(card))
-        return card, OrtSession(LoadRequest(file, ((CPU, CpuOptions()),), threads=1))
+        return card, OrtSession(LoadRequest(file, ((CPU, CpuOptions()),)))
 
     return FaceAnalyser(FaceSearch(YuNet(*load("yunet"))), FaceMesh(*load("face_mesh")), SFace(*load("sface")))
 
