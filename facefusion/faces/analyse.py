@@ -17,6 +17,7 @@ from facefusion.faces.landmark.base import FaceLandmarker, MeshReading, region_o
 from facefusion.faces.landmark.points import FACE_POINTS, aligned_points, eye_distance, five_points
 from facefusion.faces.landmark.refine import OutlineRefiner
 from facefusion.faces.recognise.base import FaceRecogniser, LikenessScale
+from facefusion.observability.stages import staged
 from facefusion.vision.boxes import enclosing_box, suppress_overlaps
 from facefusion.vision.geometry import SquareRegion
 
@@ -123,6 +124,7 @@ class FaceAnalyser:
             for one in measured
         )
 
+    @staged("detect")
     def detect(self, picture: Picture, *, thorough: bool) -> list[Find]:
         """What the detector finds at the angles asked for; where ``thorough``, at the others too if there is doubt."""
         found = _finds(self._search.find(picture, self._angles))
@@ -130,6 +132,7 @@ class FaceAnalyser:
             found += self.detect_turned(picture)
         return found
 
+    @staged("detect")
     def detect_turned(self, picture: Picture) -> list[Find]:
         """What the detector finds at the quarter turns that :meth:`detect` leaves out."""
         if not self._other_angles:
@@ -137,6 +140,7 @@ class FaceAnalyser:
         found = _finds(self._search.find(picture, self._other_angles))
         return [find for find in found if find.score >= self.scores.turned]
 
+    @staged("landmarks")
     def measure(self, picture: Picture, finds: Sequence[Find]) -> list[Measured]:
         """Read the mesh of each find; drop those not believed, and all but the best on one face. Best first."""
         measured = [one for find in finds if (one := self._measure_one(picture, find)) is not None]
@@ -146,14 +150,17 @@ class FaceAnalyser:
         qualities = np.array([one.quality for one in measured], np.float32)
         return [measured[index] for index in suppress_overlaps(boxes, qualities, self._overlap_limit)]
 
+    @staged("landmarks")
     def read(self, picture: Picture, region: SquareRegion) -> MeshReading:
         """One pass of the landmarker, for a face whose place is known."""
         return self._landmarker.read(picture, region)
 
+    @staged("recognise")
     def recognise(self, picture: Picture, points: Landmarks5) -> Embedding:
         """Whose face it is. Tells people apart a little better with the detector's points than with the mesh's."""
         return self._recogniser.embed(picture, points)
 
+    @staged("classify")
     def classify(self, picture: Picture, face: Face) -> FaceTraits | None:
         """What a person looks like; none without a classifier."""
         return None if self._classifier is None else self._classifier.classify(picture, aligned_points(face))
@@ -162,6 +169,7 @@ class FaceAnalyser:
         """The same faces, laid out by a landmarker of their own where there is one. For those that are worked on."""
         return self.refine_each([picture], [faces])[0]
 
+    @staged("landmarks")
     def refine_each(self, pictures: Sequence[Picture], faces: Sequence[Sequence[Face]]) -> Sequence[Sequence[Face]]:
         """:meth:`refine` for several pictures at once."""
         return faces if self._refiner is None else self._refiner.refine_each(pictures, faces)

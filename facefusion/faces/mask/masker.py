@@ -26,6 +26,7 @@ from facefusion.faces.mask.box import Padding, box_mask, padding_mask
 from facefusion.faces.mask.curve import soften_inward
 from facefusion.faces.mask.placed import PlacedMask
 from facefusion.faces.settings import FaceMaskerSettings
+from facefusion.observability.stages import staged
 from facefusion.vision.geometry import fit_template, transform_points
 
 BOUND_TEMPLATE = "arcface_128"
@@ -70,6 +71,7 @@ class FaceMasker:
         """:meth:`before_each` for one crop."""
         return self.before_each([crop])[0]
 
+    @staged("masks")
     def before_each(self, crops: Sequence[FaceCrop]) -> list[Mask]:
         """What may be changed by crops as they are before they are changed: box and occlusion.
 
@@ -87,6 +89,7 @@ class FaceMasker:
         """:meth:`after_each` for one crop."""
         return self.after_each([crop])[0]
 
+    @staged("masks")
     def after_each(self, crops: Sequence[FaceCrop]) -> list[Mask]:
         """What may be changed by crops as they are after they were changed: areas and regions.
 
@@ -103,6 +106,7 @@ class FaceMasker:
         areas = [self._outlined(crop.face, crop.frame_to_crop, crop.size) for crop in outlined]
         return _least([crop.size for crop in crops], areas, self._parsed(crops))
 
+    @staged("masks")
     def bound(self, picture: Picture, face: Face) -> PlacedMask | None:
         """What may be changed at most by a processor that draws the outline of the face by itself.
 
