@@ -74,7 +74,7 @@ class ToyShop:
         template, coding, source = FAMILIES[family]
         companions = [] if len(source) > 1 else ["eye"]
         self.card = card("toy", "face_swapper", family, companions, input_size=size, template=template, **coding)
-        likeness = {"same_likeness": 0.3, "certain_likeness": 0.5, "strangers_likeness": 0.2}
+        likeness: dict[str, Any] = {"same_likeness": 0.3, "certain_likeness": 0.5, "strangers_likeness": 0.2}
         self.companions = {"eye": card("eye", "face_recognizer", "arcface", input_size=112, **likeness)}
         if family in CONVERTED:
             companions.append("cross")
