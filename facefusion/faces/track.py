@@ -131,6 +131,8 @@ class FaceTracker:
             step = time - track.seen
             track.follow(reading, time)
             track.belief.hear(reading.presence, track.score, self._analyser.scores, step)
+            if not track.belief.held:
+                track.forget_motion()
             self._upset |= track.broken or (track.startled and time - self._searched > CALM)
 
     def _separate(self, picture: Picture) -> None:

@@ -56,5 +56,5 @@ class Models:
     def _loaded(self, name: str) -> tuple[ModelCard, OrtSession]:
         """A model on the processor, by itself: two portraits need no pool."""
         card = self._store.catalogue.card(name)
-        file = ModelFile(name, self._store.ensure(card))
-        return card, OrtSession(LoadRequest(file, ((CPU, CpuOptions()),), os.cpu_count() or 1))
+        file = ModelFile(name, self._store.ensure(card), threads=os.cpu_count() or 1)
+        return card, OrtSession(LoadRequest(file, ((CPU, CpuOptions()),)))

@@ -288,6 +288,21 @@ def test_doubtful_find_is_given_once_the_detector_or_the_mesh_is_sure():
         assert [faces[0].fresh for faces in seen[begun:]] == [True] + [False] * (39 - begun)
 
 
+def test_face_that_was_none_for_a_while_begins_anew():
+    troupe = Troupe()
+    tracker = FaceTracker(troupe.analyser)
+    seen = []
+    for frame in on_stage([[Actor(1, 120, 110)]] * 75):
+        away = 10 <= frame.index < 40
+        troupe.detector.score, troupe.mesh.presence = (0.6, 0.4) if away else (0.95, 0.9999)
+        seen.append(tracker.observe(frame))
+    gone = [index for index, faces in enumerate(seen) if not faces]
+    # The mesh's mean has fallen far enough after 0.28 s, and the search at the second finds a face again.
+    assert gone == list(range(17, 50))
+    assert numbers_of(seen[50:]) == [[0]] * 25
+    assert [faces[0].fresh for faces in seen[50:]] == [True] + [False] * 24
+
+
 def test_clear_find_is_given_whatever_the_mesh_says():
     troupe = Troupe()
     troupe.mesh.presence = 0.55
