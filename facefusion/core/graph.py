@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NoReturn, Protocol, TypeAlias
+from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from facefusion.core.errors import InferenceError, ModelError
 from facefusion.core.values import Tensor
 
 logger = logging.getLogger(__name__)
+
+ItemT = TypeVar("ItemT")
 
 Shape: TypeAlias = tuple[int | None, ...]
 """Sizes by dimension; None where any size will do, or where a graph leaves the dimension open."""
@@ -94,9 +96,17 @@ class SignedGraph(TypedGraph, Protocol):
         """
 
 
-def pictures_at_once(width: int, height: int) -> int:
-    """How many pictures of a size may be made ready for a graph and go through it together, at least one."""
-    return max(1, min(PICTURES_AT_ONCE, PIXELS_AT_ONCE // (width * height)))
+def in_runs(items: Sequence[ItemT], width: int, height: int) -> Iterator[Sequence[ItemT]]:
+    """Items in order, as many together as may be made ready for a graph and go through it in one run.
+
+    Args:
+        items: each stands for a picture that the graph is given.
+        width: of the pictures.
+        height: of the pictures.
+    """
+    at_once = max(1, min(PICTURES_AT_ONCE, PIXELS_AT_ONCE // (width * height)))
+    for first in range(0, len(items), at_once):
+        yield items[first : first + at_once]
 
 
 def check_signature(

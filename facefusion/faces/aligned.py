@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import pictures_at_once
+from facefusion.core.graph import in_runs
 from facefusion.core.values import Affine, Face, Mask, Picture, Pixels, Region, Size
 from facefusion.faces.landmark.points import aligned_points
 from facefusion.faces.mask.base import FaceCrop
@@ -85,7 +85,7 @@ def align(picture: Picture, face: Face, template: str, side: int) -> AlignedFace
     return AlignedFace.lay(picture, face, fit_template(aligned_points(face), template, side), side)
 
 
-def rounds(pictures: Sequence[Sequence[AlignedFace]]) -> Iterator[list[Place]]:
+def rounds(pictures: Sequence[Sequence[AlignedFace]]) -> Iterator[Sequence[Place]]:
     """All faces of several pictures, in groups to be worked on at once.
 
     Within a group no crop of a picture overlaps another, and the faces of a picture keep their order. So cutting out a
@@ -98,11 +98,9 @@ def rounds(pictures: Sequence[Sequence[AlignedFace]]) -> Iterator[list[Place]]:
         As many places as may go through a graph together.
     """
     side = max((face.side for faces in pictures for face in faces), default=1)
-    at_once = pictures_at_once(side, side)
     for together in zip_longest(*map(_apart, pictures), fillvalue=()):
         places = [Place(number, face) for number, faces in enumerate(together) for face in faces]
-        for first in range(0, len(places), at_once):
-            yield places[first : first + at_once]
+        yield from in_runs(places, side, side)
 
 
 def _apart(faces: Sequence[AlignedFace]) -> Iterator[Sequence[int]]:

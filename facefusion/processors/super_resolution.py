@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import WRONG_FILE, FittedGraph, TypedGraph, pictures_at_once
+from facefusion.core.graph import WRONG_FILE, FittedGraph, TypedGraph, in_runs
 from facefusion.core.values import Pixels, Size, Tensor
 from facefusion.memory.buffers import ThreadBuffers
 from facefusion.vision.tiles import tiles
@@ -86,9 +86,7 @@ class SuperResolution:
 
     def _through_graph(self, parts: Sequence[Pixels]) -> Iterator[Enlarged]:
         height, width = parts[0].shape[:2]
-        at_once = pictures_at_once(width, height)
-        for first in range(0, len(parts), at_once):
-            some = parts[first : first + at_once]
+        for some in in_runs(parts, width, height):
             tensor = self._buffers.take((len(some), CHANNELS, height, width), np.float32)
             for part, planes in zip(some, tensor, strict=True):
                 np.multiply(part[:, :, ::-1].transpose(2, 0, 1), np.float32(1 / 255), out=planes)

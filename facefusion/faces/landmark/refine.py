@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from facefusion.core.graph import pictures_at_once
+from facefusion.core.graph import in_runs
 from facefusion.core.values import Face, Landmarks68, Picture
 from facefusion.faces.landmark.base import OutlineReader
 from facefusion.faces.landmark.estimate import OutlineEstimator
@@ -44,10 +44,9 @@ class OutlineRefiner:
     def refine_each(self, pictures: Sequence[Picture], faces: Sequence[Sequence[Face]]) -> list[list[Face]]:
         """:meth:`refine` for several pictures, whose faces go through the graphs together."""
         all_of_them = [(picture, face) for picture, some in zip(pictures, faces, strict=True) for face in some]
-        at_once = pictures_at_once(SIDE, SIDE)
         refined: list[Face] = []
-        for first in range(0, len(all_of_them), at_once):
-            refined += self._refined(all_of_them[first : first + at_once])
+        for together in in_runs(all_of_them, SIDE, SIDE):
+            refined += self._refined(together)
         each = iter(refined)
         return [[next(each) for _ in some] for some in faces]
 

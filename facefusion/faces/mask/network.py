@@ -10,13 +10,11 @@ import numpy as np
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import WRONG_FILE, FittedGraph, GraphSignature, Shape, TypedGraph
+from facefusion.core.graph import WRONG_FILE, FittedGraph, GraphSignature, Shape, TypedGraph, in_runs
 from facefusion.core.values import Mask, Pixels, Size, Tensor
 
 INPUT = "input"
 COLOURS = 3
-PIXELS_AT_ONCE = 4 * 512 * 512
-"""Crops that go through a graph together have at most this many pixels: each gets a number for every class."""
 
 
 class MaskNetwork:
@@ -46,7 +44,6 @@ class MaskNetwork:
         height, width = declared[2:] if self._planar else declared[1:3]
         usual = int(card.number("input_size", side))
         self._size = Size(width or usual, height or usual)
-        self._at_once = max(1, PIXELS_AT_ONCE // (self._size.width * self._size.height))
 
     @property
     def channels(self) -> int | None:
@@ -72,8 +69,7 @@ class MaskNetwork:
             InferenceError: it gives values that are no numbers, as half precision may where it overflows.
         """
         masks: list[Mask] = []
-        for start in range(0, len(crops), self._at_once):
-            group = crops[start : start + self._at_once]
+        for group in in_runs(crops, *self._size):
             tensor = np.stack([encode(cast("Pixels", cv2.resize(crop, self._size))) for crop in group])
             for crop, output in zip(group, self._run(tensor), strict=True):
                 height, width = crop.shape[:2]

@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.graph import FittedGraph, TypedGraph, pictures_at_once
+from facefusion.core.graph import FittedGraph, TypedGraph, in_runs
 from facefusion.core.values import Embedding, Landmarks5, Picture, Pixels, Size
 from facefusion.faces.normalisation import HALVES
 from facefusion.faces.recognise.base import IdentityReading, LikenessScale, identity_of
@@ -46,10 +46,9 @@ class ArcFace:
 
     def read_each(self, faces: Sequence[tuple[Picture, Landmarks5]]) -> list[IdentityReading]:
         """:meth:`read` for several faces, which go through the graph together."""
-        at_once = pictures_at_once(self._side, self._side)
         readings: list[IdentityReading] = []
-        for first in range(0, len(faces), at_once):
-            crops = [self._crop(picture, points) for picture, points in faces[first : first + at_once]]
+        for some in in_runs(faces, self._side, self._side):
+            crops = [self._crop(picture, points) for picture, points in some]
             (rows,) = self._graph.run_rows("input", HALVES.encode(cast("Pixels", np.stack(crops))))
             readings += [identity_of(self._name, raw) for raw in rows]
         return readings

@@ -76,7 +76,7 @@ class DeepFace:
 
         Args:
             crops: :attr:`side` x :attr:`side` pixels each; no more than
-                :func:`~facefusion.core.graph.pictures_at_once` allows.
+                :func:`~facefusion.core.graph.in_runs` gives together.
 
         Raises:
             ModelError: the graph gives other shapes than it should.

@@ -79,7 +79,7 @@ class CropNetwork:
 
         Args:
             crops: of :attr:`side` x :attr:`side` pixels; no more than
-                :func:`~facefusion.core.graph.pictures_at_once` allows.
+                :func:`~facefusion.core.graph.in_runs` gives together.
             sources: what goes into each, by the first dimension.
 
         Raises:
