@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 from facefusion.core.errors import InferenceError, ModelError
 from facefusion.core.graph import GraphSignature, GraphValue, Shape
-from facefusion.core.values import Face, Tensor
+from facefusion.core.values import Face, Size, Tensor
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.bench import Bench
 from facefusion.faces.classify.families import build_classifier
@@ -22,6 +22,10 @@ from facefusion.faces.detect.base import Detections, checked
 from facefusion.faces.detect.families import FACE_DETECTORS, build_detector
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.detect.yunet import OUTPUTS
+from facefusion.faces.hands.find import HandFinder
+from facefusion.faces.hands.joints import HandJoints
+from facefusion.faces.hands.palm import PalmDetector
+from facefusion.faces.hands.shape import draw_hand
 from facefusion.faces.landmark.base import region_of_mesh
 from facefusion.faces.landmark.families import build_landmarker
 from facefusion.faces.landmark.mesh import FaceMesh
@@ -33,6 +37,8 @@ from facefusion.vision.boxes import enclosing_box
 from facefusion.vision.geometry import FACE_TEMPLATES, SquareRegion, fit_template, scale_of
 from facefusion.vision.picture import BgrPicture
 from tests.faces.stage import card
+from tests.toys import hands as toy_hands
+from tests.toys import heads
 
 POINTS = FACE_TEMPLATES["arcface_112_v2"] * 40 + np.float32(10)
 PICTURE = BgrPicture(np.full((64, 64, 3), 90, np.uint8))
@@ -228,6 +234,47 @@ def test_all_that_the_networks_of_a_face_give_ends_in_a_face_or_in_a_failure_wit
     for face in faces:
         assert face.embedding is not None
         assert np.isfinite(face.box).all()
+
+
+def palms(row: Tensor) -> Says:
+    """One find, surely a palm: middle, size and seven points."""
+    numbers, logits = np.zeros((1, toy_hands.ANCHORS, 18)), np.full((1, toy_hands.ANCHORS, 1), -9.0)
+    numbers[0, 900], logits[0, 900] = row, 9.0
+    return Says({"input_1": (1, 192, 192, 3)}, {"numbers": numbers, "logits": logits})
+
+
+def joints(values: Tensor) -> Says:
+    told: Tensor = np.resize(values, (1, 63))
+    return Says({"input_1": (1, 224, 224, 3)}, {"joints": told, "presence": np.ones((1, 1))})
+
+
+@given(
+    arrays(np.float32, 18, elements=st.one_of(st.floats(-60, 60, width=32), answers)),
+    arrays(np.float32, st.integers(3, 63), elements=st.one_of(st.floats(0, 224, width=32), answers)),
+)
+def test_a_hand_can_be_drawn_or_fails_by_the_networks_name(row: Tensor, values: Tensor) -> None:
+    finder = HandFinder(PalmDetector(card("palms"), palms(row)), HandJoints(card("joints"), joints(values)))
+    try:
+        with np.errstate(all="ignore"):
+            found = finder.near(PICTURE, heads.mesh(centre=(32, 32), radius=20))
+    except InferenceError as error:
+        assert error.fault.partition(" ")[0] in ("palms", "joints")
+        return
+    for hand in found:
+        assert draw_hand(hand, Size(64, 64)).shape == (64, 64)
+
+
+@pytest.mark.parametrize("collapsed", [0.0, 96.0])
+def test_joints_on_one_spot_are_no_hand(collapsed: float) -> None:
+    reader = HandJoints(card("joints"), joints(np.full(63, collapsed)))
+    with pytest.raises(InferenceError, match=r"^joints laid the joints of a hand on one spot, or nowhere"):
+        reader.read(PICTURE, SquareRegion(30.0, 30.0, 50.0, 0.0))
+
+
+def test_a_palm_beyond_all_bounds_is_no_palm() -> None:
+    detector = PalmDetector(card("palms"), palms(np.full(18, 1e30)))
+    with pytest.raises(InferenceError, match=r"^palms found a hand far beyond what it was shown"):
+        detector.find(np.zeros((192, 192, 3), np.uint8))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.graph import FittedGraph, TypedGraph
+from facefusion.core.errors import InferenceError
+from facefusion.core.graph import NO_ANSWER, FittedGraph, TypedGraph
 from facefusion.core.values import Pixels, Tensor
 from facefusion.vision.boxes import suppress_overlaps
 from facefusion.vision.geometry import SquareRegion, angle_between
@@ -35,6 +36,8 @@ HAND_OVER_PALM = 2.6
 """Side of a hand over that of its palm."""
 TOWARDS_FINGERS = 0.5
 """How far the middle of the hand lies from the palm's, in sides of the palm."""
+FARTHEST = 10
+"""Sides of the picture; no palm that is seen in it is larger, or has points further off."""
 
 
 class PalmDetector:
@@ -49,6 +52,7 @@ class PalmDetector:
         """Of the pictures that it takes, in pixels."""
         count = len(_anchors(self.side))
         shapes = [(1, count, NUMBERS), (1, count, 1)]
+        self._name = card.name
         self._graph = FittedGraph(card.name, graph, {INPUT: (1, self.side, self.side, 3)}, shapes)
 
     def find(self, image: Pixels) -> list[SquareRegion]:
@@ -56,27 +60,32 @@ class PalmDetector:
 
         Args:
             image: side x side x 3, BGR.
+
+        Raises:
+            InferenceError: a hand lies nowhere near the picture, as where half precision overflows.
         """
         pictures = image[None, :, :, ::-1] * np.float32(1 / 255)
         numbers, logits = self._graph.run({INPUT: pictures})[:2]
-        return decode(numbers[0], logits[0, :, 0], self.side)
+        likely = np.flatnonzero(logits[0, :, 0] >= math.log(LEAST_SCORE / (1 - LEAST_SCORE)))
+        found = numbers[0, likely]
+        if float(np.abs(found).max(initial=0)) > FARTHEST * self.side:
+            raise InferenceError(f"{self._name} found a hand far beyond what it was shown", NO_ANSWER)
+        return _decoded(found, logits[0, likely, 0], _anchors(self.side)[likely])
 
 
-def decode(numbers: Tensor, logits: Tensor, side: int) -> list[SquareRegion]:
-    """Palms that score enough, as squares of hands.
+def _decoded(numbers: Tensor, logits: Tensor, anchors: npt.NDArray[np.float32]) -> list[SquareRegion]:
+    """Palms as squares of hands, without those that overlap a surer one.
 
     Args:
-        numbers: n x 18, for each anchor in pixels of the picture, all but the size relative to the anchor.
+        numbers: n x 18, in pixels of the picture, all but the size relative to the anchor.
         logits: n, of being a palm.
-        side: of the picture.
+        anchors: n x 2, where they are.
     """
-    chosen = np.flatnonzero(logits >= math.log(LEAST_SCORE / (1 - LEAST_SCORE)))
-    anchors = _anchors(side)[chosen]
-    middles, sizes = numbers[chosen, :2] + anchors, numbers[chosen, 2:4]
+    middles, sizes = numbers[:, :2] + anchors, numbers[:, 2:4]
     half = sizes * np.float32(0.5)
-    points = numbers[chosen, 4:].reshape(-1, 7, 2) + anchors[:, None]
+    points = numbers[:, 4:].reshape(-1, 7, 2) + anchors[:, None]
     boxes = np.concatenate((middles - half, middles + half), axis=1)
-    kept = suppress_overlaps(boxes, logits[chosen], OVERLAP_LIMIT)
+    kept = suppress_overlaps(boxes, logits, OVERLAP_LIMIT)
     return [_hand(middles[index], float(sizes[index].max()), points[index]) for index in kept if sizes[index].max() > 0]
 
 
