@@ -29,10 +29,12 @@ EDGE = 1 << 20
 ELSEWHERE = frozenset(("source_paths", "face_map", "target_path", "output_path"))
 """Settings that name files: the files' content counts instead."""
 
-
 ASIDE = frozenset(("workflow_mode", "workflow_strategy", "temp_frame_format", "keep_temp"))
 """Settings that the encoded frames do not depend on. What someone changed in files of frames is recorded with each
 segment."""
+
+PROGRAM = frozenset((".py", ".toml", ".json"))
+"""Suffixes of the files that the program is made of."""
 
 
 def fingerprint(
@@ -105,7 +107,7 @@ def _program() -> str:
     """Digest of the program's own code, so that a change of it counts even where its version stayed."""
     root = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256()
-    for path in sorted((*root.rglob("*.py"), *root.rglob("*.toml"))):
+    for path in sorted(path for path in root.rglob("*") if path.suffix in PROGRAM):
         digest.update(path.relative_to(root).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
