@@ -52,7 +52,7 @@ def read_baseline(path: Path, name: str) -> dict[str, Kept]:
 
     Raises:
         SetupError: a line is no record, or the file cannot be read.
-        UsageError: there are records, and none has the name.
+        UsageError: no record has the name.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -65,8 +65,10 @@ def read_baseline(path: Path, name: str) -> dict[str, Kept]:
     kept = [_parsed(line, f"{path}, line {number}") for number, line in enumerate(lines, start=1) if line.strip()]
     found = {one.resolution: one for one in kept if name in (LAST, one.name)}
     if not found and name != LAST:
-        names = ", ".join(sorted({one.name for one in kept if one.name})) or "none has a name"
-        raise UsageError(f"{path} holds no record named {name!r}", f"Those there are: {names}.")
+        names = ", ".join(sorted({one.name for one in kept if one.name}))
+        raise UsageError(
+            f"{path} holds no record named {name!r}", f"Those there are: {names}." if names else "None has a name."
+        )
     return found
 
 
@@ -81,12 +83,11 @@ def verdicts(results: Sequence[CaseResult], baseline: Mapping[str, Kept]) -> lis
 
 def _verdict(result: CaseResult, kept: Kept) -> str:
     change = result.over_floor / kept.over_floor - 1
-    word = "slower" if change > TOLERANCE else "faster" if change < -TOLERANCE else "as fast"
-    then = kept.name or kept.time
+    words = "slower than" if change > TOLERANCE else "faster than" if change < -TOLERANCE else "as fast as"
     return (
-        f"{result.case.resolution} is {word} than {then}: {result.over_floor:.2f} times its floor, then "
+        f"{result.case.resolution} is {words} {kept.name or kept.time}: {result.over_floor:.2f} times its floor, then "
         f"{kept.over_floor:.2f} ({change:+.0%})"
-    ).replace("as fast than", "as fast as")
+    )
 
 
 def _parsed(line: str, where: str) -> Kept:

@@ -43,6 +43,10 @@ def test_a_name_that_no_record_has_is_refused(tmp_path):
     path = kept(tmp_path / "r.jsonl", ("a", [1.0]), ("", [1.0]))
     with pytest.raises(UsageError, match=r"holds no record named 'c'\. Those there are: a\."):
         read_baseline(path, "c")
+    kept(tmp_path / "nameless.jsonl", ("", [1.0]))
+    for there in ("none.jsonl", "nameless.jsonl"):
+        with pytest.raises(UsageError, match=r"holds no record named 'c'\. None has a name\.$"):
+            read_baseline(tmp_path / there, "c")
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"time": "x", "resolution": "240p"}', '{"over_floor": []}'])
