@@ -86,6 +86,23 @@ class Track:
     uncovered: Map
     finish: Finish
 
+    def towards(self, now: Track) -> Track:
+        """What is remembered once the face was measured again: each measurement is followed at its own pace."""
+        passed = float(now.time - self.time)
+        light = Light(
+            _settle(self.light.field, now.light.field, passed, LIGHT_SETTLES),
+            _settle(self.light.gain, now.light.gain, passed, GAIN_SETTLES),
+            now.light.grey,
+        )
+        return Track(
+            now.time,
+            now.size,
+            light,
+            _settle(self.shifts, now.shifts, passed, SHAPE_SETTLES),
+            _settle(self.uncovered, now.uncovered, passed, COVER_SETTLES),
+            self.finish.towards(now.finish, _share(passed, FINISH_SETTLES)),
+        )
+
 
 def observe(
     frame: Frame, face: Face, mesh: Landmarks478, identity: MeshIdentity, shape: float, track: Track | None
@@ -106,24 +123,10 @@ def observe(
     placed = transform_mesh(frame_to_crop, mesh.astype(np.float32))
     shifts = proportion_shifts(identity.mesh, placed, shape) / np.float32(size)
     looked = survey(frame.picture, mesh)
-    light, uncovered = _light(looked, identity), looked.bare
+    light = _light(looked, identity)
     finish = _finish(frame.picture, frame_to_crop, size, placed, identity, float(light.gain[0]))
-    if track is None:
-        track = Track(frame.time, size, light, shifts, uncovered, finish)
-    else:
-        passed = float(frame.time - track.time)
-        track = Track(
-            frame.time,
-            size,
-            Light(
-                _settle(track.light.field, light.field, passed, LIGHT_SETTLES),
-                _settle(track.light.gain, light.gain, passed, GAIN_SETTLES),
-                light.grey,
-            ),
-            _settle(track.shifts, shifts, passed, SHAPE_SETTLES),
-            _settle(track.uncovered, uncovered, passed, COVER_SETTLES),
-            track.finish.towards(finish, _share(passed, FINISH_SETTLES)),
-        )
+    now = Track(frame.time, size, light, shifts, looked.bare, finish)
+    track = now if track is None else track.towards(now)
     difference = float(np.linalg.norm(mouth_state(mesh) - identity.mouth))
     return (
         Observation(
