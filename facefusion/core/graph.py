@@ -178,6 +178,7 @@ class FittedGraph:
         check_signature(model, self.signature, inputs, outputs, optional)
         self._model = model
         self._graph = graph
+        self._outputs = tuple(outputs)
         self._read = len(outputs)
         self._refuses_batches = False
 
@@ -185,14 +186,17 @@ class FittedGraph:
         """Run the graph once; all its outputs in its own order.
 
         Raises:
-            ModelError: the graph rejects the inputs.
+            ModelError: the graph rejects the inputs, or gives an output of another shape than the family reads, as one
+                may that leaves its shapes open.
             InferenceError: an output that the family reads holds values that are no numbers, as half precision may
                 give where it overflows.
         """
         declared = self.signature.inputs
         given = {name: _cast(tensor, declared[name].dtype) for name, tensor in inputs.items()}
+        count = max(len(tensor) for tensor in inputs.values() if tensor.ndim)
         outputs = self._graph.run(given)
         answers = [outputs[name].astype(np.float32, copy=False) for name in self.signature.outputs]
+        self._check_shapes(answers, count)
         # Taken on, they would blacken a picture, or pass for the answer that nothing is there.
         if not all(np.isfinite(answer).all() for answer in answers[: self._read]):
             raise InferenceError(f"{self._model} gave values that are no numbers", NO_ANSWER)
@@ -227,14 +231,24 @@ class FittedGraph:
             except ModelError as error:
                 logger.info("%s takes one picture at a time from now on: %s", self._model, error)
             else:
-                if all(len(output) == count for output in outputs):
+                if all(output.shape[:1] == (count,) for output in outputs):
                     return outputs
             self._refuses_batches = True
         each = []
         for index in range(count):
             row = {name: tensor[index : index + 1] for name, tensor in rows.items()}
             each.append(self.run({**others, **row})[: self._read])
-        return [np.concatenate(parts) for parts in zip(*each, strict=True)]
+        return [np.concatenate([np.atleast_1d(part) for part in parts]) for parts in zip(*each, strict=True)]
+
+    def _check_shapes(self, answers: Sequence[Tensor], count: int) -> None:
+        """Refuse what the family cannot read; what it expects for one picture holds for as many as were given."""
+        names = self.signature.outputs
+        for position, (name, answer, shape) in enumerate(zip(names, answers, self._outputs, strict=False)):
+            if shape is None:
+                continue
+            expected = (count, *shape[1:]) if shape[:1] == (1,) else shape
+            if not _is_within(answer.shape, expected):
+                _refuse(self._model, f"output {position} ({name}) as {_shape(expected)}", _shape(answer.shape))
 
     def _takes_batches(self, names: Iterable[str]) -> bool:
         inputs = [self.signature.inputs[name] for name in names]
@@ -249,10 +263,12 @@ def _cast(tensor: Tensor, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401 - of the
 
 
 def _fits(value: GraphValue, shape: Shape) -> bool:
-    return (
-        _is_numbers(value)
-        and len(value.shape) == len(shape)
-        and all(None in (own, wanted) or own == wanted for own, wanted in zip(value.shape, shape, strict=True))
+    return _is_numbers(value) and _is_within(value.shape, shape)
+
+
+def _is_within(found: Shape, shape: Shape) -> bool:
+    return len(found) == len(shape) and all(
+        None in (own, wanted) or own == wanted for own, wanted in zip(found, shape, strict=True)
     )
 
 

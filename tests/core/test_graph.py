@@ -212,6 +212,35 @@ def test_an_answer_that_is_no_number_is_none(no_number, dtype):
     assert "--execution-providers" in refused.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("shape", "found"),
+    [
+        ((), "one number"),
+        ((2,), "2"),
+        ((1, 3), "1 x 3"),
+        ((1, 2, 1), "1 x 2 x 1"),
+        ((2, 2), "2 x 2"),
+        ((0, 2), "0 x 2"),
+    ],
+)
+def test_an_answer_of_another_shape_than_the_graph_left_open_is_refused(shape, found):
+    speechless = Speechless(half=np.zeros(shape, np.float32))
+    fitted = FittedGraph("toy", speechless, {"input": (1, 2), "more": (1,)}, [(1, 2)])
+    for run in (fitted.run, fitted.run_together):
+        with pytest.raises(ModelError) as refused:
+            run({"input": np.ones((1, 2), np.float32), "more": np.ones(1, np.float32)})
+        assert str(refused.value) == (
+            f"toy: the graph does not fit its family: expected output 0 (half) as 1 x 2, found {found}. {REMEDY}"
+        )
+
+
+def test_an_answer_of_any_shape_that_is_one_number_is_a_row():
+    speechless = Speechless(half=np.array(0.5, np.float32))
+    fitted = FittedGraph("toy", speechless, {"input": (1, 2), "more": (1,)}, [None])
+    (half,) = fitted.run_rows("input", np.ones((2, 2), np.float32), {"more": np.ones(1, np.float32)})
+    assert half.tolist() == [0.5, 0.5]
+
+
 def test_what_a_family_does_not_read_may_be_anything():
     speechless = Speechless(extra=np.array([np.nan]))
     fitted = FittedGraph("toy", speechless, {"input": (1, 2), "more": (1,)}, [(1, 2)])

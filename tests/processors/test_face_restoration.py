@@ -211,7 +211,9 @@ def test_a_result_of_another_size_is_refused(toys):
     family = Restoration(card(), toys.run(restorer("any", shrunk=True)), 0.5, seam, 1.0)
     with pytest.raises(ModelError) as refused:
         family.enhance([Scene(BgrPicture(waves()), (face_at(PLACES[0]),), None)])
-    assert refused.value.fault == "toy: the graph gave (1, 3, 64, 64) for faces of (1, 3, 128, 128)"
+    assert refused.value.fault == (
+        "toy: the graph does not fit its family: expected output 0 (small) as 1 x 3 x 128 x 128, found 1 x 3 x 64 x 64"
+    )
 
 
 def test_what_are_no_numbers_is_no_face(toys):

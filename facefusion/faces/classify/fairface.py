@@ -7,7 +7,8 @@ Mitigation", WACV 2021. The graph chooses the classes itself.
 from __future__ import annotations
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.graph import FittedGraph, Shape, TypedGraph
+from facefusion.core.errors import ModelError
+from facefusion.core.graph import WRONG_FILE, FittedGraph, Shape, TypedGraph
 from facefusion.core.values import FaceTraits, Landmarks5, Picture, Size
 from facefusion.faces.normalisation import IMAGENET
 from facefusion.vision.geometry import fit_template
@@ -30,6 +31,7 @@ class FairFace:
     """
 
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
+        self._name = card.name
         self._side = int(card.number("input_size", INPUT_SIDE))
         shape: Shape = (1, 3, self._side, self._side)
         self._graph = FittedGraph(card.name, graph, {"input": shape}, [None, None, None])
@@ -37,8 +39,15 @@ class FairFace:
     def classify(self, picture: Picture, points: Landmarks5) -> FaceTraits:
         """See :class:`~facefusion.faces.classify.base.FaceClassifier`."""
         crop = picture.warp(fit_template(points, TEMPLATE, self._side), Size(self._side, self._side))
-        outputs = self._graph.run({"input": IMAGENET.encode(crop[None])})
-        race, gender, age = (int(output.reshape(-1)[0]) for output in outputs[:3])
+        outputs = self._graph.run({"input": IMAGENET.encode(crop[None])})[:3]
+        if any(output.size != 1 for output in outputs):
+            found = ", ".join(str(output.size) for output in outputs)
+            raise ModelError(
+                f"{self._name}: the graph does not fit its family: expected the number of a class in each output, "
+                f"found {found} numbers",
+                WRONG_FILE,
+            )
+        race, gender, age = (int(output.item()) for output in outputs)
         return FaceTraits(
             gender=GENDERS[gender == 1],
             age=AGES[age] if 0 <= age < len(AGES) else AGES[-1],

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.graph import FittedGraph, TypedGraph
+from facefusion.core.errors import ModelError
+from facefusion.core.graph import WRONG_FILE, FittedGraph, TypedGraph
 from facefusion.faces.landmark.base import Outline, outline
 from facefusion.faces.landmark.upright import SIDE, to_tensor
 
@@ -31,6 +32,12 @@ class Fan:
     def read(self, crops: Sequence[npt.NDArray[np.uint8]]) -> list[Outline]:
         """See :class:`~facefusion.faces.landmark.base.OutlineReader`."""
         places, heat = self._graph.run_rows("input", to_tensor(crops))
+        if places.shape[2] < 2:
+            raise ModelError(
+                f"{self._name}: the graph does not fit its family: expected two coordinates for a point or more, found "
+                f"{places.shape[2]}",
+                WRONG_FILE,
+            )
         points = places[:, :, :2] * np.float32(SIDE / GRID)
         peaks = heat.max(axis=(2, 3)).mean(axis=1)
         return [outline(self._name, one, float(peak) / SURE) for one, peak in zip(points, peaks, strict=True)]

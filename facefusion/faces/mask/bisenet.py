@@ -49,24 +49,30 @@ class BiSeNet:
     """
 
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
+        self._name = card.name
         self._network = MaskNetwork(card, graph, side=SIDE, planar=True, channels=None)
-        classes, needed = self._network.channels, max(CLASSES.values()) + 1
-        if classes is not None and classes < needed:
-            raise ModelError(
-                f"{card.name}: the graph does not fit its family: expected {needed} classes or more, found {classes}",
-                WRONG_FILE,
-            )
+        if self._network.channels is not None:
+            self._check_classes(self._network.channels)
 
     def regions(self, crops: Sequence[FaceCrop], names: frozenset[str]) -> list[Mask]:
         """See :class:`~facefusion.faces.mask.base.FaceParser`."""
         numbers = [CLASSES[name] for name in names]
 
         def decode(likely: Tensor) -> Mask:
+            self._check_classes(len(likely))
             chosen = np.isin(np.arange(len(likely)), numbers)
             # Not which class is the likeliest, only whether it is a chosen one: a tenth of the time of argmax.
             return (_likeliest(likely[chosen]) > _likeliest(likely[~chosen])).astype(np.float32)
 
         return self._network.masks([crop.pixels for crop in crops], _encode, decode)
+
+    def _check_classes(self, found: int) -> None:
+        needed = max(CLASSES.values()) + 1
+        if found < needed:
+            raise ModelError(
+                f"{self._name}: the graph does not fit its family: expected {needed} classes or more, found {found}",
+                WRONG_FILE,
+            )
 
 
 def _encode(crop: Pixels) -> Tensor:

@@ -9,8 +9,7 @@ import cv2
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.errors import ModelError
-from facefusion.core.graph import WRONG_FILE, FittedGraph, GraphSignature, Shape, TypedGraph, in_runs
+from facefusion.core.graph import FittedGraph, GraphSignature, Shape, TypedGraph, in_runs
 from facefusion.core.values import Mask, Pixels, Size, Tensor
 
 INPUT = "input"
@@ -37,9 +36,7 @@ class MaskNetwork:
 
     def __init__(self, card: ModelCard, graph: TypedGraph, *, side: int, planar: bool, channels: int | None) -> None:
         self._planar = _is_planar(graph.signature, planar)
-        self._name = card.name
-        self._read = self._shape(channels)
-        self._graph = FittedGraph(card.name, graph, {INPUT: self._shape(COLOURS)}, [self._read])
+        self._graph = FittedGraph(card.name, graph, {INPUT: self._shape(COLOURS)}, [self._shape(channels)])
         declared = self._graph.signature.inputs[INPUT].shape
         height, width = declared[2:] if self._planar else declared[1:3]
         usual = int(card.number("input_size", side))
@@ -80,10 +77,6 @@ class MaskNetwork:
         """From n x height x width x 3 to n x channels x height x width."""
         given = np.ascontiguousarray(pictures.transpose(0, 3, 1, 2)) if self._planar else pictures
         outputs: Tensor = self._graph.run_rows(INPUT, given)[0]
-        if outputs.ndim != len(self._read) or not all(
-            wanted in (None, size) for wanted, size in zip(self._read[1:], outputs.shape[1:], strict=True)
-        ):
-            raise ModelError(f"{self._name}: the graph gave {outputs.shape} for crops of {given.shape}", WRONG_FILE)
         return outputs if self._planar else outputs.transpose(0, 3, 1, 2)
 
     def _shape(self, channels: int | None) -> Shape:

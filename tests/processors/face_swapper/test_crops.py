@@ -84,7 +84,7 @@ def test_a_result_of_another_size_is_refused():
     with pytest.raises(ModelError) as refused:
         network.run([crop_of(8, 1, np.uint8)], np.zeros((1, 512), np.float32))
     assert str(refused.value) == (
-        "toy: the graph gave (1, 3, 4, 4) for a face of (1, 3, 8, 8). "
+        "toy: the graph does not fit its family: expected output 0 (output) as 1 x 3 x 8 x 8, found 1 x 3 x 4 x 4. "
         "Its file is another model than the catalogue says: delete it and fetch it with force-download, "
         "or bring the right one."
     )

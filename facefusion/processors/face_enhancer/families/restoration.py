@@ -11,8 +11,7 @@ from typing import cast
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.errors import ModelError
-from facefusion.core.graph import WRONG_FILE, FittedGraph, SignedGraph
+from facefusion.core.graph import FittedGraph, SignedGraph
 from facefusion.core.values import Pixels, Tensor
 from facefusion.faces.aligned import AlignedFace, align, rounds, template_of
 from facefusion.memory.buffers import ThreadBuffers
@@ -40,7 +39,6 @@ class Restoration:
     """
 
     def __init__(self, card: ModelCard, graph: SignedGraph, weight: float, seam: Seam, blend: float) -> None:
-        self._name = card.name
         self._side = int(card.number("input_size"))
         self._template = template_of(card)
         shape = (1, 3, self._side, self._side)
@@ -81,11 +79,6 @@ class Restoration:
             InferenceError: values that are no numbers, as half precision may give where it overflows.
         """
         (restored,) = self._graph.run_rows(INPUT, tensor, self._others)
-        if restored.shape != tensor.shape:
-            raise ModelError(
-                f"{self._name}: the graph gave {restored.shape} for faces of {tensor.shape}",
-                WRONG_FILE,
-            )
         return restored
 
     @staticmethod

@@ -12,8 +12,8 @@ from typing import cast
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.core.errors import ModelError, UsageError
-from facefusion.core.graph import WRONG_FILE, FittedGraph, Shape, SignedGraph
+from facefusion.core.errors import UsageError
+from facefusion.core.graph import FittedGraph, Shape, SignedGraph
 from facefusion.core.values import Pixels, Tensor
 from facefusion.faces.aligned import template_of
 from facefusion.faces.normalisation import CHANNELS, Normalisation
@@ -67,7 +67,6 @@ class CropNetwork:
                 f"{card.name} cannot work at {self.side}x{self.side}, which is no multiple of its size {size}x{size}",
                 f"Set --face-swapper-pixel-boost to {size}x{size} or {2 * size}x{2 * size}.",
             )
-        self._name = card.name
         self._times = self.side // size
         self._takes = Normalisation.of(card)
         self._gives = gives or self._takes
@@ -89,14 +88,6 @@ class CropNetwork:
         count = self._times**2
         parts = np.concatenate([split(crop, self._times) for crop in crops])
         target, source = self._takes.encode(parts), np.repeat(sources, count, axis=0)
-        new = self._gives.decode(self._swapped(target, source))
+        (swapped,) = self._graph.run_together({"target": target, "source": source})
+        new = self._gives.decode(swapped)
         return [join(new[first : first + count], self._times) for first in range(0, len(new), count)]
-
-    def _swapped(self, target: Tensor, source: Tensor) -> Tensor:
-        (result,) = self._graph.run_together({"target": target, "source": source})
-        if result.shape != target.shape:
-            raise ModelError(
-                f"{self._name}: the graph gave {result.shape} for a face of {target.shape}",
-                WRONG_FILE,
-            )
-        return result
