@@ -54,9 +54,12 @@ def sha256_of(path: Path) -> str:
 
 
 def digest_of(path: Path) -> str:
-    """SHA-256 of a file that is asked for with every step: it is read again only where its size or time differ."""
+    """SHA-256 of a file that is asked for with every step: it is read again only where its size or time differ.
+
+    By whatever link it is reached.
+    """
     status = path.stat()
-    return _sha256_once(path, status.st_size, status.st_mtime_ns)
+    return _sha256_once(path.resolve(), status.st_size, status.st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=1 << 10)

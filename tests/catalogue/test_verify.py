@@ -117,6 +117,9 @@ def test_a_digest_is_that_of_the_file_as_it_is_now(tmp_path):
     path.write_bytes(b"ANOTHER")
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert verify.digest_of(path) == sha256(b"another")  # not read again
+    link = tmp_path / "link.onnx"
+    link.symlink_to(path)
+    assert verify.digest_of(link) == sha256(b"another")  # nor by another way to it
 
 
 @pytest.mark.parametrize(
