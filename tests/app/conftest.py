@@ -99,6 +99,11 @@ class Still:
 
     def after(self, **values: object) -> np.ndarray:
         self.report(**values)
+        return self.result
+
+    @property
+    def result(self) -> np.ndarray:
+        """Of the last run."""
         pixels = cv2.imread(str(self._out))
         assert pixels is not None
         return pixels

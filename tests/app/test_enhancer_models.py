@@ -34,7 +34,7 @@ def test_an_enhancer_on_disk_draws_the_face_and_nothing_else(
 ) -> None:
     put(models, name, graph)
     values = {**ENHANCE, "face_enhancer_model": name, "face_enhancer_blend": 100, "face_enhancer_weight": 1.0}
-    report, after = still.report(**values), still.after(**values)
+    report, after = still.report(**values), still.result
     assert (report.faces, report.models[name]) == (1, "cpu")
     drawn = (after == (0, 255, 0)).all(axis=2)
     untouched = (after == still.before).all(axis=2)
@@ -62,7 +62,7 @@ def test_a_landmarker_lays_out_the_faces_that_are_worked_on(
     assert {name: report.models.get(name) for name in ("face_mesh", "2dfan4", "fan_68_5")} == dict.fromkeys(
         ("face_mesh", "2dfan4", "fan_68_5"), "cpu"
     )
-    assert (still.after(**ENHANCE, face_landmarker_model="2dfan4") != plain).any()
+    assert (still.result != plain).any()
     values = {**ENHANCE, "models_path": models, "face_landmarker_model": "2dfan4", "trim_frame_end": 3}
     assert run(tmp_path / "out.mp4", **values).faces == 3
 

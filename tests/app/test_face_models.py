@@ -92,7 +92,7 @@ def test_a_detector_on_disk_finds_the_face_that_is_there(
     report = still.report(**values)
     assert (report.faces, report.models["yolo_face"]) == (1, "cpu")
     # Half of the sum of two floats is not quite the float it came from.
-    assert np.abs(still.after(**values) - with_yunet).max() <= 2
+    assert np.abs(still.result - with_yunet).max() <= 2
     assert (with_yunet != still.before).any()
 
 
