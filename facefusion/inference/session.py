@@ -84,6 +84,10 @@ _RUNTIME_ERRORS: tuple[type[Exception], ...] = (
     MemoryError,
 )
 _LOAD_ERRORS: tuple[type[Exception], ...] = (OSError, *_RUNTIME_ERRORS)
+_DAMAGED = "Delete the file and fetch it again with force-download, or bring another one."
+"""What can be done about a file that is no graph."""
+_TOO_NEW = re.compile(r"official support for domain|Unsupported model IR version")
+"""ONNX Runtime on a graph of a later version of ONNX than it knows."""
 _FILE_ERRORS = (runtime_state.NoSuchFile, runtime_state.InvalidProtobuf, runtime_state.InvalidGraph)
 _OUT_OF_MEMORY = re.compile(
     r"out of memory|failed to allocate|bad_alloc|available memory of .* is smaller than requested|"
@@ -176,10 +180,20 @@ def _create(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not 
         )
     except _FILE_ERRORS as error:
         raise ModelError(
-            f"{model.name}: {model.path} cannot be read as a graph ({_reason(error)})",
-            "Delete the file and fetch it again with force-download, or bring another one.",
+            f"{model.name}: {model.path} cannot be read as a graph ({_reason(error)})", _DAMAGED
         ) from error
     except _LOAD_ERRORS as error:
+        if _TOO_NEW.search(str(error)):
+            raise ModelError(
+                f"{model.name}: {model.path} is of a version of ONNX that ONNX Runtime {onnxruntime.__version__} does "
+                f"not know ({_reason(error)})",
+                "Export the model again for an earlier version, or bring another file.",
+            ) from error
+        if "External data path" in str(error):
+            raise ModelError(
+                f"{model.name}: {model.path} keeps its weights in another file, which cannot be had ({_reason(error)})",
+                "Put that file beside it, or save the model as one file.",
+            ) from error
         if _is_out_of_memory(error):
             raise DeviceMemoryError(f"{model.name}: no memory left to load it on {wanted.name}") from error
         if wanted.on_gpu:
@@ -187,10 +201,7 @@ def _create(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not 
                 f"{model.name}: execution provider {wanted.name} could not load it ({_reason(error)})",
                 "Add cpu to --execution-providers to run it there.",
             ) from error
-        raise ModelError(
-            f"{model.name}: {model.path} could not be loaded ({_reason(error)})",
-            "Delete the file and fetch it again with force-download, or bring another one.",
-        ) from error
+        raise ModelError(f"{model.name}: {model.path} could not be loaded ({_reason(error)})", _DAMAGED) from error
 
 
 def _session_options(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not typed
@@ -211,8 +222,11 @@ def _is_out_of_memory(error: Exception) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """What ONNX Runtime says, without its own prefix, in one line of readable length."""
+    """What ONNX Runtime says, without its own prefix and places in its source, in one line of readable length."""
     text = " ".join(str(error).split())
     text = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", text)
-    text = re.sub(r"^/\S+\.(cc|h|cpp):\d+ [^)]*\) ", "", text)
+    text = re.sub(r"^Load model from .*? failed:", "", text)
+    text = re.sub(r"/\S+\.(cc|h|cpp):\d+ .*?\) (?=\w)", "", text)
+    # It is told at length why a limit is set before what the limit is.
+    text = re.sub(r"^ONNX Runtime only \*guarantees\* .*(?=Current official support)", "", text)
     return text[:300].rstrip(" .") or type(error).__name__

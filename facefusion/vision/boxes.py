@@ -13,21 +13,24 @@ Boxes = npt.NDArray[np.float32]
 """Shape (n, 4)."""
 
 
-def areas(boxes: Boxes) -> npt.NDArray[np.float32]:
+def areas(boxes: Boxes) -> npt.NDArray[np.float64]:
     """Area of each box, 0 where its corners are the wrong way round."""
-    sides = np.maximum(boxes[:, 2:] - boxes[:, :2], 0)
-    product: npt.NDArray[np.float32] = sides[:, 0] * sides[:, 1]
+    wide = boxes.astype(np.float64)
+    sides = np.maximum(wide[:, 2:] - wide[:, :2], 0)
+    product: npt.NDArray[np.float64] = sides[:, 0] * sides[:, 1]
     return product
 
 
 def intersection_over_union(boxes: Boxes, others: Boxes) -> npt.NDArray[np.float32]:
     """Overlap of each of n boxes with each of m: shape (n, m), 0 (apart, or both empty) .. 1 (the same)."""
-    low = np.maximum(boxes[:, None, :2], others[None, :, :2])
-    high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
+    # The area of a box that a damaged detector gives may be beyond what 32 bits hold.
+    first, second = boxes.astype(np.float64), others.astype(np.float64)
+    low = np.maximum(first[:, None, :2], second[None, :, :2])
+    high = np.minimum(first[:, None, 2:], second[None, :, 2:])
     sides = np.maximum(high - low, 0)
     shared = sides[..., 0] * sides[..., 1]
     union = areas(boxes)[:, None] + areas(others)[None, :] - shared
-    ratio: npt.NDArray[np.float32] = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+    ratio: npt.NDArray[np.float32] = np.divide(shared, union, out=np.zeros(shared.shape, np.float32), where=union > 0)
     return ratio
 
 

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
+from onnx import numpy_helper
+from onnx.external_data_helper import set_external_data
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime_state
 
 from facefusion.core.errors import ModelError, ProviderError
@@ -102,6 +106,57 @@ def test_a_file_that_is_no_graph_is_named(tmp_path):
     assert str(refused.value).endswith(
         "). Delete the file and fetch it again with force-download, or bring another one."
     )
+
+
+def saved(tmp_path, change):
+    model = onnx.load(graph(tmp_path).path)
+    change(model)
+    path = tmp_path / "changed.onnx"
+    path.write_bytes(model.SerializeToString())
+    return ModelFile("changed", path)
+
+
+def newer_format(model):
+    model.ir_version = 99
+
+
+def newer_operators(model):
+    model.opset_import[0].version = 99
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (newer_format, r"Unsupported model IR version: 99, max supported IR version: \d+"),
+        (newer_operators, r"Current official support for domain ai\.onnx is till opset \d+"),
+    ],
+)
+def test_a_graph_of_a_later_version_of_onnx_is_to_be_exported_again(tmp_path, change, reason):
+    model = saved(tmp_path, change)
+    with pytest.raises(ModelError) as refused:
+        OrtSession(request(model))
+    assert re.fullmatch(
+        rf"changed: {re.escape(str(model.path))} is of a version of ONNX that ONNX Runtime \S+ does not know "
+        rf"\({reason}\)\. Export the model again for an earlier version, or bring another file\.",
+        str(refused.value),
+    )
+
+
+def test_a_graph_whose_weights_are_elsewhere_is_named(tmp_path):
+    def elsewhere(model):
+        for constant in model.graph.initializer:
+            # What is smaller is read with the graph.
+            constant.CopyFrom(numpy_helper.from_array(np.zeros((1 << 14, 4), np.float32), constant.name))
+            set_external_data(constant, "weights.data", offset=0, length=1 << 18)
+            constant.ClearField("raw_data")
+
+    model = saved(tmp_path, elsewhere)
+    with pytest.raises(ModelError) as refused:
+        OrtSession(request(model))
+    assert refused.value.fault.startswith(
+        f"changed: {model.path} keeps its weights in another file, which cannot be had (External data path"
+    )
+    assert refused.value.remedy == "Put that file beside it, or save the model as one file."
 
 
 def test_inputs_of_the_wrong_shape_are_refused_with_the_reason(tmp_path):

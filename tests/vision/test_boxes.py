@@ -39,6 +39,12 @@ def test_known_overlaps():
     assert box_overlap(box(0, 0, 2, 2), box(1, 1, 3, 3)) == pytest.approx(1 / 7)
 
 
+def test_boxes_beyond_all_measure_overlap_as_any():
+    huge = box(-1e30, -1e30, 1e30, 1e30)
+    half = box(-1e30, -1e30, 1e30, 0)
+    assert intersection_over_union(np.stack([huge]), np.stack([huge, half, box(0, 0, 1, 1)])).tolist() == [[1, 0.5, 0]]
+
+
 def test_two_empty_boxes_do_not_overlap():
     nothing = np.zeros((1, 4), np.float32)
     assert intersection_over_union(nothing, nothing).tolist() == [[0]]

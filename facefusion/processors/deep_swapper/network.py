@@ -17,6 +17,7 @@ from facefusion.core.values import Mask, Pixels
 FACE = "in_face:0"
 MORPH = "morph_value:0"
 TEMPLATE = "dfl_whole_face"
+NO_DFM = "It is no DFM file as DeepFaceLab exports it: choose another model."
 
 SHARPEN = 1.75
 """Weight of the crop in the mix of it and its blur that the network sees."""
@@ -61,9 +62,12 @@ class DeepFace:
         morphing = graph.signature.inputs.get(MORPH)
         # One number: some exporters declare a row of one for it, some a scalar.
         one: tuple[int, ...] = () if morphing is not None and morphing.shape == () else (1,)
-        self._graph = FittedGraph(
-            card.name, graph, {FACE: (1, self.side, self.side, 3)}, [None, None, None], {MORPH: one}
-        )
+        face = (1, self.side, self.side, 3)
+        try:
+            self._graph = FittedGraph(card.name, graph, {FACE: face}, [None, None, None], {MORPH: one})
+        except ModelError as error:
+            # The file may be the user's own, which cannot be fetched again.
+            raise ModelError(error.fault, NO_DFM) from error
         self._others = {} if morphing is None else {MORPH: np.full(one, morph, np.float32)}
 
     @property
@@ -103,12 +107,10 @@ def _side(name: str, graph: SignedGraph) -> int:
         ModelError: it declares none.
     """
     value = graph.signature.inputs.get(FACE)
-    if value is not None and len(value.shape) == 4 and value.shape[1] is not None:
-        return value.shape[1]
-    raise ModelError(
-        f"{name}: the graph does not say the size of an input {FACE}",
-        "It is no DFM file as DeepFaceLab exports it: choose another model.",
-    )
+    # The width: where colours come first, the message names the size that is meant.
+    if value is not None and len(value.shape) == 4 and value.shape[2] is not None:
+        return value.shape[2]
+    raise ModelError(f"{name}: the graph does not say the size of an input {FACE}", NO_DFM)
 
 
 def _sharpened(crop: Pixels) -> Levels:

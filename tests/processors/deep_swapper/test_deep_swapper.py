@@ -26,6 +26,7 @@ from tests.toys.heard import Heard
 from tests.toys.pooled import Toys
 from tests.toys.scenes import face, smooth
 from tests.toys.swappers import colour_swapper
+from tests.toys.vague import VagueGraph
 
 PIXELS = np.rint(smooth()).astype(np.uint8)
 SIDE = 96
@@ -181,6 +182,18 @@ def test_a_graph_of_another_kind_is_refused(toys):
         Shop(toys, model=colour_swapper((512,), 64))
     assert str(refused.value) == (
         "custom/toy: the graph does not say the size of an input in_face:0. "
+        "It is no DFM file as DeepFaceLab exports it: choose another model."
+    )
+
+
+@pytest.mark.parametrize("shape", [(1, 3, SIDE, SIDE), (1, SIDE + 2, SIDE, 3)])
+def test_a_graph_that_takes_faces_of_another_layout_is_refused(shape):
+    graph = VagueGraph({"in_face:0": shape}, [np.zeros(1, np.float32)] * 3)
+    with pytest.raises(ModelError) as refused:
+        DeepFace(card(), graph, 1.0)
+    assert str(refused.value) == (
+        f"custom/toy: the graph does not fit its family: expected the input in_face:0 as "
+        f"1 x {SIDE} x {SIDE} x 3, found {' x '.join(map(str, shape))} of type float32. "
         "It is no DFM file as DeepFaceLab exports it: choose another model."
     )
 
