@@ -42,6 +42,20 @@ def make(run: Run, still: Path, tmp_path: Path) -> Make:
     return make_image
 
 
+@pytest.fixture(scope="module")
+def kept() -> dict[str, np.ndarray]:
+    """Pictures that are made once for all tests."""
+    return {}
+
+
+@pytest.fixture
+def usual(make: Make, kept: dict[str, np.ndarray]) -> np.ndarray:
+    """The pixels of the image that comes out where no option is set."""
+    if "usual" not in kept:
+        kept["usual"] = make()
+    return kept["usual"]
+
+
 def pixels(path: Path) -> np.ndarray:
     found = cv2.imread(str(path))
     assert found is not None
@@ -57,8 +71,8 @@ def frames(path: Path) -> int:
     ("option", "name"),
     [("face_detector_model", "yunet"), ("face_landmarker_model", "face_mesh"), ("face_swapper_model", "mesh")],
 )
-def test_a_model_named_is_the_one_that_auto_finds(make: Make, option: str, name: str) -> None:
-    np.testing.assert_array_equal(make(**{option: name}), make())
+def test_a_model_named_is_the_one_that_auto_finds(make: Make, usual: np.ndarray, option: str, name: str) -> None:
+    np.testing.assert_array_equal(make(**{option: name}), usual)
 
 
 def test_a_model_that_no_code_runs_is_refused_where_it_is_needed(make: Make) -> None:
@@ -66,8 +80,8 @@ def test_a_model_that_no_code_runs_is_refused_where_it_is_needed(make: Make) -> 
         make(processors=("frame_enhancer",), frame_enhancer_model="ultra_sharp_x4")
 
 
-def test_a_model_of_a_processor_that_is_not_named_is_nobodys_business(make: Make) -> None:
-    np.testing.assert_array_equal(make(frame_enhancer_model="ultra_sharp_x4", face_enhancer_model="codeformer"), make())
+def test_a_model_of_a_processor_that_is_not_named_is_nobodys_business(make: Make, usual: np.ndarray) -> None:
+    np.testing.assert_array_equal(make(frame_enhancer_model="ultra_sharp_x4", face_enhancer_model="codeformer"), usual)
 
 
 @pytest.mark.parametrize(
@@ -79,8 +93,8 @@ def test_a_model_of_a_processor_that_is_not_named_is_nobodys_business(make: Make
         {"processors": ("face_debugger",), "face_debugger_items": ("bounding-box",)},
     ],
 )
-def test_an_option_changes_the_picture(make: Make, values: dict[str, object]) -> None:
-    assert (make(**values) != make()).any()
+def test_an_option_changes_the_picture(make: Make, usual: np.ndarray, values: dict[str, object]) -> None:
+    assert (make(**values) != usual).any()
 
 
 def test_a_face_that_the_landmarker_is_not_sure_of_is_left_alone(make: Make, still: Path, tmp_path: Path) -> None:
@@ -99,8 +113,8 @@ def test_the_overlap_that_links_a_face_to_a_known_one_is_the_trackers(engine) ->
     assert (links(0.0), links(0.45)) == (TrackerLimits().link, 0.45)
 
 
-def test_an_age_that_everybody_has_leaves_out_nobody(make: Make) -> None:
-    np.testing.assert_array_equal(make(face_selector_age_start=0, face_selector_age_end=100), make())
+def test_an_age_that_everybody_has_leaves_out_nobody(make: Make, usual: np.ndarray) -> None:
+    np.testing.assert_array_equal(make(face_selector_age_start=0, face_selector_age_end=100), usual)
 
 
 def test_a_reference_frame_that_is_not_there_is_named_with_its_option(run: Run, tmp_path: Path) -> None:
@@ -111,12 +125,14 @@ def test_a_reference_frame_that_is_not_there_is_named_with_its_option(run: Run, 
     )
 
 
-def test_a_reference_frame_below_zero_is_the_first(make: Make) -> None:
-    np.testing.assert_array_equal(make(reference_frame_number=-1), make())
+def test_a_reference_frame_below_zero_is_the_first(make: Make, usual: np.ndarray) -> None:
+    np.testing.assert_array_equal(make(reference_frame_number=-1), usual)
 
 
-def test_a_pixel_boost_changes_nothing_where_the_mesh_swaps_at_the_frames_own_size(make: Make) -> None:
-    np.testing.assert_array_equal(make(face_swapper_pixel_boost="1024x1024"), make())
+def test_a_pixel_boost_changes_nothing_where_the_mesh_swaps_at_the_frames_own_size(
+    make: Make, usual: np.ndarray
+) -> None:
+    np.testing.assert_array_equal(make(face_swapper_pixel_boost="1024x1024"), usual)
 
 
 @pytest.mark.parametrize(
