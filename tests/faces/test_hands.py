@@ -136,9 +136,8 @@ def scene(column, row, green, mesh=HEAD):
     square = face_square(mesh)
     window = square._replace(side=square.side * AROUND)
     pixels = np.zeros((600, 600, 3), np.uint8)
-    cell = SquareRegion(
-        *transform_points(invert(window.to_crop(192)), np.array((8 * column + 3.5, 8 * row + 3.5))), 1, 0
-    )
+    left, top = transform_points(invert(window.to_crop(192)), np.array((8 * column + 3.5, 8 * row + 3.5)))
+    cell = SquareRegion(float(left), float(top), 1, 0)
     side = window.side / 192 * 8
     y, x = np.mgrid[:600, :600]
     turned = transform_points(

@@ -150,7 +150,7 @@ def in_crop(placed):
 
 class TestDrawn:
     def test_each_vertex_shows_its_place_on_the_unwrapped_face(self):
-        ramp = np.tile((np.arange(256, dtype=np.float32) + 0.5) / 256, (256, 1))
+        ramp = np.tile(((np.arange(256) + 0.5) / 256).astype(np.float32), (256, 1))
         for axis, unwrapped in enumerate((ramp, np.ascontiguousarray(ramp.T))):
             drawn = draw_surface(unwrapped, PLACED, heads.FRAME, between_lips=0, outside=0)
             for vertex in (4, 151, 50, 280, 199):

@@ -28,7 +28,7 @@ class Timed:
 
     seconds: dict[int, float]
     loaded: list[int] = field(default_factory=list)
-    fed: list[dict] = field(default_factory=list)
+    fed: list[dict[str, np.ndarray]] = field(default_factory=list)
     clocks: threading.local = field(default_factory=threading.local)
 
     def load(self, request):

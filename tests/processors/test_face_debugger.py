@@ -156,7 +156,7 @@ class TestMask:
 
     def test_what_is_drawn_for_one_face_is_no_part_of_another(self) -> None:
         """Both are looked at before either is drawn on."""
-        seen = []
+        seen: list[np.ndarray] = []
 
         class Looks(Upper):
             def uncovered(self, crops):

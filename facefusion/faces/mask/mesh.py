@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
 from facefusion.core.errors import FaceFusionError
-from facefusion.core.values import Face, Landmarks478, Mask
-from facefusion.faces.hands.find import HandFinder
+from facefusion.core.values import Face, Landmarks478, Mask, Picture
+from facefusion.faces.hands.joints import Joints
 from facefusion.faces.hands.shape import draw_hand
 from facefusion.faces.mask.base import FaceCrop
 from facefusion.faces.surface.drawn import draw_surface
 from facefusion.faces.surface.forehead import with_forehead
 from facefusion.faces.surface.survey import survey
 from facefusion.vision.geometry import transform_mesh
+
+
+class HandSearch(Protocol):
+    """Finds hands near a face. Thread-safe. :class:`facefusion.faces.hands.find.HandFinder` is one."""
+
+    def near(self, picture: Picture, mesh: Landmarks478) -> Sequence[Joints]:
+        """The joints of each hand that reaches to the face of a mesh, in the picture."""
 
 
 class MeshOccluder:
@@ -27,7 +35,7 @@ class MeshOccluder:
         hands: finds those.
     """
 
-    def __init__(self, hands: HandFinder) -> None:
+    def __init__(self, hands: HandSearch) -> None:
         self._hands = hands
 
     def uncovered(self, crops: Sequence[FaceCrop]) -> list[Mask]:
