@@ -13,6 +13,7 @@ from facefusion.catalogue import verify
 from facefusion.catalogue.card import ModelCard
 from facefusion.catalogue.imported import FOLDER, FROM, LIKE, LIST, NAME, imported_card, read_list
 from facefusion.catalogue.impostor import impostor
+from facefusion.catalogue.names import AUTO
 from facefusion.core.errors import ModelError, UsageError
 from facefusion.core.storage import refusal
 from facefusion.core.wording import shown
@@ -35,7 +36,10 @@ def check_name(name: str, taken: Collection[str]) -> None:
             f"{shown(name)} cannot be the name of a model",
             "Give it one with --name, of letters, digits, dots and dashes.",
         )
-    if name in taken:
+    if name == AUTO:
+        raise UsageError(f"{AUTO} stands for the best model at hand", "Give it another name with --name.")
+    # Where a system does not tell capitals apart, the file of one would take the place of another's.
+    if name.casefold() in {known.casefold() for known in taken}:
         raise UsageError(f"there is a model {name} already", "Give it another name with --name.")
 
 

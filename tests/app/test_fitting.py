@@ -95,6 +95,11 @@ def test_the_matrix_of_identities_is_looked_for() -> None:
         check_fit(CATALOGUE, CATALOGUE.card("inswapper_128"), swapper((1, 512), 128, np.eye(3, dtype=np.float32)))
 
 
+def test_what_is_of_another_family_is_not_said_to_have_lost_its_matrix() -> None:
+    with pytest.raises(ModelError, match="expected the input target as 1 x 3 x 128 x 128, found 1 x 3 x 256 x 256"):
+        check_fit(CATALOGUE, CATALOGUE.card("inswapper_128"), swapper((1, 512), 256, np.eye(3, dtype=np.float32)))
+
+
 def test_models_that_only_their_weights_tell_apart_are_one() -> None:
     assert fitting(swapper((1, 512), 128)) == ["inswapper_128"]
     assert fitting(swapper((1, 3, 112, 112), 256)) == ["blendswap_256"]

@@ -74,7 +74,16 @@ def test_a_name_that_is_no_name_of_a_file_is_refused(name):
 def test_a_name_that_another_model_has_is_refused():
     with pytest.raises(UsageError, match=r"^there is a model toy already\. Give it another name with --name\.$"):
         check_name("toy", {"toy"})
+    with pytest.raises(UsageError, match="there is a model TOY already"):
+        check_name("TOY", {"toy"})
     check_name("toy", {"boy"})
+
+
+def test_a_model_cannot_be_called_what_stands_for_the_best_one():
+    with pytest.raises(
+        UsageError, match=r"^auto stands for the best model at hand\. Give it another name with --name\.$"
+    ):
+        check_name("auto", ())
 
 
 def test_a_model_without_a_graph_is_like_no_graph(mine, tmp_path):

@@ -20,6 +20,8 @@ def inswapper(workshop: Workshop) -> NetworkSwapper:
         ModelError: a graph does not fit.
     """
     card = workshop.cards["face_swapper"]
+    # Asked first: of a graph of another family it would not be right to say that it lost a matrix.
+    swapping = network(workshop, (LENGTH,))
     matrix = workshop.runner(card).last_initializer()
     if matrix.shape != (LENGTH, LENGTH):
         found = " x ".join(str(size) for size in matrix.shape) or "one number"
@@ -32,4 +34,4 @@ def inswapper(workshop: Workshop) -> NetworkSwapper:
     def code(identity: IdentityReading) -> Embedding:
         return identity.raw @ matrix / np.linalg.norm(identity.raw)
 
-    return NetworkSwapper(network(workshop, (LENGTH,)), identity_source(workshop, code), workshop.masker)
+    return NetworkSwapper(swapping, identity_source(workshop, code), workshop.masker)
