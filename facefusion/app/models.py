@@ -101,9 +101,7 @@ class Models:
         store.ensure_all(self._all)
         store.tell_terms(self._all)
         self._files = {
-            card.name: ModelFile(card.name, store.ensure(card), threads)
-            for card in self._all
-            if card.graph is not None
+            card.name: ModelFile(card.name, store.ensure(card), threads) for card in self._all if card.graph is not None
         }
 
     @property
