@@ -31,6 +31,7 @@ from scripts.face_chain.steadiness import report_clips, report_moves, report_sti
 from scripts.face_chain.table import Photo, read_table  # noqa: E402
 
 PARTS = ("photos", "conditions", "identity", "stills", "moves", "clips")
+CLIP_SUFFIXES = frozenset({".mp4", ".mkv", ".mov", ".webm", ".gif", ".avi"})
 
 
 def main() -> None:
@@ -61,11 +62,10 @@ def main() -> None:
     if "moves" in parts:
         report_moves(photos, analyser)
     if "clips" in parts:
-        files = sorted(path for path in options.folder.rglob("*") if path.is_file() and path.suffix in CLIP_SUFFIXES)
+        files = sorted(
+            path for path in options.folder.rglob("*") if path.is_file() and path.suffix.lower() in CLIP_SUFFIXES
+        )
         report_clips([path for path in files if probe(path).kind is MediaKind.VIDEO], analyser)
-
-
-CLIP_SUFFIXES = frozenset({".mp4", ".mkv", ".mov", ".webm", ".gif", ".avi"})
 
 
 if __name__ == "__main__":
