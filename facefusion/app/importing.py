@@ -8,6 +8,7 @@ from pathlib import Path
 
 from facefusion.app.fitting import check_fit, models_fitting, opened
 from facefusion.app.model_names import SUFFIX
+from facefusion.catalogue import verify
 from facefusion.catalogue.card import ModelCard
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.collection import SEPARATOR
@@ -46,7 +47,8 @@ def take_in(snapshot: Snapshot, source: Path, name: str | None, like: str | None
     catalogue = Catalogue.load()
     kinds = {spec.name.removesuffix(SUFFIX) for spec in snapshot.schema if spec.name.endswith(SUFFIX)}
     name = source.stem if name is None else name
-    check_name(name, {known for kind in catalogue.kinds for known in catalogue.choices(kind)})
+    taken = {known for kind in catalogue.kinds for known in catalogue.choices(kind)}
+    check_name(name, taken - {card.name for card in catalogue.cards() if card.name == name and _is_lost(card)})
     model = None if like is None else _model_to_be_like(catalogue, like, kinds)
     check_file(source)
     with opened(source) as graph:
@@ -55,6 +57,14 @@ def take_in(snapshot: Snapshot, source: Path, name: str | None, like: str | None
         else:
             _check(catalogue, source, model, graph)
     return Taken(import_model(source, name, model, own_models()), model)
+
+
+def _is_lost(card: ModelCard) -> bool:
+    """Whether a model was imported and its file is gone or altered, so that it has to be imported again."""
+    if card.graph is None or not card.graph.is_imported:
+        return False
+    path = own_models() / card.graph.name
+    return not path.is_file() or verify.fault(path, card.graph) != ""
 
 
 def _model_to_be_like(catalogue: Catalogue, name: str, kinds: Set[str]) -> ModelCard:

@@ -60,6 +60,10 @@ def last_initializer(path: Path) -> Tensor:
                 "It was saved anew and lost what its family needs: delete it and fetch it with force-download, "
                 "or bring the right one.",
             )
+        if tensor.data_location == TensorProto.EXTERNAL:
+            raise ModelError(
+                f"{path} keeps its last constant in another file", "Save the model as one file, or bring the right one."
+            )
         return np.asarray(numpy_helper.to_array(tensor), np.float32)
     except (OSError, ValueError, TypeError, IndexError, DecodeError) as error:
         raise ModelError(

@@ -149,6 +149,18 @@ def test_a_model_of_ones_own_is_taken_in_and_can_be_named(call, tmp_path, own_fo
     assert call("import", "swap.onnx", "--like", "inswapper_128", "--name", "mine")[0] == 2
 
 
+@pytest.mark.parametrize("harm", [Path.unlink, lambda path: path.write_bytes(b"?")], ids=["gone", "altered"])
+def test_a_model_whose_file_is_lost_can_be_taken_in_again(call, tmp_path, own_folder, harm):
+    swapper(tmp_path / "swap.onnx")
+    again = ("import", "swap.onnx", "--like", "inswapper_128", "--name", "mine")
+    assert call(*again)[0] == 0
+    catalogue_module._load.cache_clear()  # as in the next process
+    assert call(*again)[0] == 2
+    harm(own_folder / "imported" / "mine.onnx")
+    assert call(*again)[:2] == (0, "mine\n")
+    assert rows(call()[1])["mine", "face_swapper"] == "verified 1.0 MB unknown"
+
+
 def test_the_file_gives_the_name_where_none_is_given(call, tmp_path):
     swapper(tmp_path / "swap.onnx")
     assert call("import", "swap.onnx", "--like", "inswapper_128_fp16")[:2] == (0, "swap\n")

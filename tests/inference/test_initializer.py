@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnx.external_data_helper import set_external_data
 
 from facefusion.core.errors import ModelError
 from facefusion.core.stop import StopToken
@@ -103,6 +104,21 @@ def test_what_is_no_graph_is_refused(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(ModelError, match=r"cannot be read as a graph|holds no constant"):
         last_initializer(path)
+
+
+def test_a_constant_in_another_file_is_refused(tmp_path):
+    path = saved(tmp_path, numpy_helper.from_array(MATRIX, "emap"))
+    model = onnx.load(path)
+    constant = model.graph.initializer[-1]
+    set_external_data(constant, "constants.data", offset=0, length=MATRIX.nbytes)
+    constant.ClearField("raw_data")
+    path.write_bytes(model.SerializeToString())
+    (tmp_path / "constants.data").write_bytes(MATRIX.tobytes())
+    with pytest.raises(ModelError) as refused:
+        last_initializer(path)
+    assert str(refused.value) == (
+        f"{path} keeps its last constant in another file. Save the model as one file, or bring the right one."
+    )
 
 
 def test_a_file_cut_short_is_refused(tmp_path):
