@@ -128,6 +128,21 @@ def test_the_network_sees_the_face_upright_to_a_quarter_turn(toys, turn, tilt):
     assert np.abs(np.array(middles) - wanted).max() < 1.5
 
 
+@pytest.mark.parametrize("turn", [0, 90, 180, 270])
+def test_the_crop_of_a_face_with_a_mesh_reaches_a_tenth_further_over_its_forehead(toys, turn):
+    """A detector's box does; the box of a mesh ends below the hair."""
+    graph = Heard(toys.run(landmarkers.fan()))
+    picture, dots, face = planted((320, 240), 200, turn)
+    mesh = np.zeros((478, 3), np.float32)
+    refiner(toys, Fan(card(), graph)).refine(picture, [Face(face.box, 0.9, face.landmarks5, mesh)])
+    (image,) = graph.inputs[0]["input"]
+    middles = [np.array(np.unravel_index(plane.argmax(), plane.shape))[::-1] for plane in image]
+    side = float(max(face.box[2] - face.box[0], face.box[3] - face.box[1]))
+    middle = turned_about((320, 240), turn, [(0, -0.05 * side)])
+    upright_dots = turned_about((0, 0), -turn, dots - middle)
+    assert np.abs(np.array(middles) - (128 + upright_dots * 195 / (1.1 * side))).max() < 1.5
+
+
 @given(degrees=st.floats(-360, 720), size=st.floats(5, 500))
 def test_the_angle_is_the_nearest_quarter_turn_of_the_jaw_line(degrees, size):
     points = np.zeros((68, 2), np.float32)

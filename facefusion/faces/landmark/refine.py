@@ -16,7 +16,7 @@ from facefusion.core.values import Face, Landmarks68, Picture
 from facefusion.faces.landmark.base import OutlineReader
 from facefusion.faces.landmark.estimate import OutlineEstimator
 from facefusion.faces.landmark.points import five_of_sixty_eight, outline_points
-from facefusion.faces.landmark.upright import SIDE, quarter_turn, upright_crop
+from facefusion.faces.landmark.upright import SIDE, UprightCrop, quarter_turn, upright_crop, with_forehead
 from facefusion.faces.smoothing import PointSmoother
 from facefusion.vision.geometry import invert, transform_points
 
@@ -52,10 +52,7 @@ class OutlineRefiner:
 
     def _refined(self, faces: Sequence[tuple[Picture, Face]]) -> list[Face]:
         estimates = self._estimator.estimate([face.landmarks5 for _, face in faces])
-        crops = [
-            upright_crop(picture, face.box, quarter_turn(points))
-            for (picture, face), points in zip(faces, estimates, strict=True)
-        ]
+        crops = [_crop(picture, face, estimate) for (picture, face), estimate in zip(faces, estimates, strict=True)]
         refined = []
         readings = self._reader.read([crop.pixels for crop in crops])
         for (_, face), estimate, crop, reading in zip(faces, estimates, crops, readings, strict=True):
@@ -66,6 +63,12 @@ class OutlineRefiner:
                 )
             refined.append(replace(face, landmarks68=points))
         return refined
+
+
+def _crop(picture: Picture, face: Face, estimate: Landmarks68) -> UprightCrop:
+    """What a landmarker sees of a face. Those who made them had the box of a detector in mind."""
+    turn = quarter_turn(estimate)
+    return upright_crop(picture, face.box if face.mesh is None else with_forehead(face.box, turn), turn)
 
 
 class OutlineSmoother:

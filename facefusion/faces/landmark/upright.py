@@ -17,6 +17,9 @@ SIDE = 256
 """Of the crop, in pixels."""
 FACE_SIDE = 195.0
 """Longer side of the face's box in it."""
+FOREHEAD = 0.1
+"""By how much of its longer side a detector's box of a face reaches up beyond the box of its mesh. Measured with YuNet
+on 154 faces: with that the longer sides differ by 0.1 %, without by 10 % (medians)."""
 DARK = 30.0
 """Mean lightness, 0..255, below which the contrast is raised."""
 CONTRAST_LIMIT = 2.0
@@ -53,6 +56,28 @@ def upright_crop(picture: Picture, box: Box, turn: int) -> UprightCrop:
     return UprightCrop(
         _lit(_black_outside(crop.astype(np.uint8, copy=False), frame_to_crop, picture.size)), frame_to_crop
     )
+
+
+def with_forehead(box: Box, turn: int) -> Box:
+    """The box of a mesh as a detector would draw it: further up on the face by :data:`FOREHEAD`.
+
+    Args:
+        box: of all points of the mesh.
+        turn: the angle of the face, see :func:`quarter_turn`.
+    """
+    left, top, right, bottom = (float(edge) for edge in box)
+    cosine, sine = TURNS[turn]
+    more = FOREHEAD * max(right - left, bottom - top)
+    grown: Box = np.array(
+        (
+            left - more * max(-sine, 0.0),
+            top - more * max(cosine, 0.0),
+            right + more * max(sine, 0.0),
+            bottom + more * max(-cosine, 0.0),
+        ),
+        np.float32,
+    )
+    return grown
 
 
 def upright_map(box: Box, turn: int) -> Affine:
