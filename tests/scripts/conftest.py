@@ -24,8 +24,8 @@ from tests.media.clips import decode, make_clip, planes_of
 REPOSITORY = Path(__file__).parents[2]
 FACES = REPOSITORY / "assets/benchmark/target-240p.mp4"
 FRAMES = 3
-STILLS = ("a.png", "b c.jpg", "Grüße.webp", "it's.bmp", "take [1].tiff", "F.PNG", "100%.jpeg")
-CLIPS = ("g.mp4", "two words.MKV", "{index}.mov", "-dash.m4v")
+STILLS = ("a.png", "it's b.jpg", "Grüße [1].tiff", "100%.WEBP")
+CLIPS = ("-dash {index}.mp4", "two words.MKV")
 ANIMATION = "moving.gif"
 
 
@@ -38,14 +38,14 @@ def readme_script(word: str) -> str:
 
 
 def make_targets(folder: Path) -> None:
-    """Twelve images and clips with a face, of many formats, under names as users give them."""
+    """Images and clips with a face, of several formats, under names as users give them."""
     folder.mkdir()
     faces = decode(FACES)
     for number, name in enumerate((*STILLS, *CLIPS, ANIMATION)):
         frames = faces[number : number + FRAMES]
         picture, *others = [frame.to_ndarray(format="bgr24") for frame in frames]
         if name in CLIPS:
-            make_face_clip(folder / name, frames, audio=("aac",) if name == "g.mp4" else ())
+            make_face_clip(folder / name, frames, audio=("aac",) if name == CLIPS[0] else ())
         elif name == ANIMATION:
             first, *rest = [Image.fromarray(one[:, :, ::-1]) for one in (picture, *others)]
             first.save(folder / name, save_all=True, append_images=rest, duration=40)

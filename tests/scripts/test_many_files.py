@@ -22,7 +22,7 @@ def test_a_batch_a_loop_and_a_job_make_the_same_files(tmp_path: Path, make_place
     clips = tmp_path / "clips"
     make_targets(clips)
     targets = {path.stem: path for path in clips.iterdir()}
-    assert len(targets) == 12
+    assert len(targets) == 7
     started = {}
     for word in ("batch-run", "continue", "job-create"):
         place = make_place(word)
