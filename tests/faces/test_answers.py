@@ -137,6 +137,19 @@ def mesh_graph(mesh: Tensor, presence: float = 1.0) -> Says:
     return Says({"input": (1, 192, 192, 3)}, {"landmarks": mesh[None], "presence": np.array([[presence]])})
 
 
+@pytest.mark.parametrize(("point", "axis"), [(0, 2), (100, 0), (477, 1)])
+def test_no_point_of_a_mesh_is_nowhere(point: int, axis: int) -> None:
+    """Neither in depth, nor among those that are not of the 68."""
+    mesh = np.random.default_rng(1).uniform(40, 150, (478, 3)).astype(np.float32)
+    mesh[point, axis] = 3.4e38
+    landmarker = FaceMesh(card("mesh"), mesh_graph(mesh))
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(InferenceError, match=r"^mesh laid the points of a face on one spot, or nowhere"),
+    ):
+        landmarker.read(PICTURE, SquareRegion(0.0, 20.0, 400.0, 0.3))
+
+
 @given(st.lists(answers, min_size=3, max_size=9), st.floats(0.001, 1e6), st.floats(-1e6, 1e6))
 def test_a_mesh_can_be_laid_on_a_template_or_fails_by_the_landmarkers_name(
     values: list[float], side: float, x: float

@@ -74,18 +74,20 @@ class OutlineReader(Protocol):
         """
 
 
-def check_face(model: str, points: Landmarks68) -> None:
+def check_face(model: str, points: Landmarks68, mesh: Landmarks478 | None = None) -> None:
     """Refuse points that no face can have.
 
     Args:
         model: what gave them, for the message.
         points: in any unit.
+        mesh: all points that came with them.
 
     Raises:
         InferenceError: they are no numbers, as where a place is too far off to be counted, or eyes, nose and mouth lie
             on one spot.
     """
-    if not (np.isfinite(points).all() and lie_apart(five_of_sixty_eight(points))):
+    numbers = points if mesh is None else mesh
+    if not (np.isfinite(numbers).all() and lie_apart(five_of_sixty_eight(points))):
         raise InferenceError(f"{model} laid the points of a face on one spot, or nowhere", NO_ANSWER)
 
 

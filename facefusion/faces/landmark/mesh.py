@@ -41,5 +41,5 @@ class FaceMesh:
         landmarks, presence = self._graph.run({"input": tensor})[:2]
         # The network counts from the crop's edge: the middle of the first pixel is at 0.5.
         mesh = transform_mesh(invert(frame_to_crop), landmarks[0] - HALF_PIXEL)
-        check_face(self._name, sixty_eight_points(mesh))
+        check_face(self._name, sixty_eight_points(mesh), mesh)
         return MeshReading(mesh, float(presence[0, 0]), crop, frame_to_crop)
