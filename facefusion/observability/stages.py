@@ -7,25 +7,12 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import wraps
 from types import TracebackType
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 Given = ParamSpec("Given")
 ResultT = TypeVar("ResultT")
-
-
-class StageSeconds(NamedTuple):
-    """What a stage took, summed over threads; stages within it have their own."""
-
-    busy: float
-    """From begin to end, waiting included."""
-    processor: float
-    """Of the processor, as far as the stage's own thread used it."""
-
-
-NO_TIME = StageSeconds(0.0, 0.0)
 
 
 class StageClock:
@@ -37,27 +24,28 @@ class StageClock:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._sums: defaultdict[str, StageSeconds] = defaultdict(lambda: NO_TIME)
+        self._busy: defaultdict[str, float] = defaultdict(float)
+        self._processor: defaultdict[str, float] = defaultdict(float)
 
     def measure(self, stage: str) -> AbstractContextManager[None]:
         """Count the time inside the block towards ``stage``."""
         return _Block(self, stage)
 
     def seconds(self) -> dict[str, float]:
-        """Busy seconds per stage so far, in the order in which the stages first ended."""
+        """Busy seconds per stage so far, waiting included, in the order in which the stages first ended."""
         with self._lock:
-            return {stage: sums.busy for stage, sums in self._sums.items()}
+            return dict(self._busy)
 
     def processor_seconds(self) -> dict[str, float]:
-        """The same of processor time."""
+        """Seconds of the processor, as far as the stages' own threads used it."""
         with self._lock:
-            return {stage: sums.processor for stage, sums in self._sums.items()}
+            return dict(self._processor)
 
-    def add(self, stage: str, passed: StageSeconds) -> None:
+    def add(self, stage: str, busy: float, processor: float) -> None:
         """Count what was measured elsewhere."""
         with self._lock:
-            busy, processor = self._sums[stage]
-            self._sums[stage] = StageSeconds(busy + passed.busy, processor + passed.processor)
+            self._busy[stage] += busy
+            self._processor[stage] += processor
 
 
 def stage(name: str) -> AbstractContextManager[None]:
@@ -83,32 +71,32 @@ def staged(name: str) -> Callable[[Callable[Given, ResultT]], Callable[Given, Re
     return decorate
 
 
-@dataclass(slots=True, eq=False)
 class _Block:
-    """One stay in a stage."""
+    """One stay in a stage. Made some dozens of times a frame, so it keeps plain numbers."""
 
-    clock: StageClock
-    name: str
-    around: _Block | None = None
-    begun: StageSeconds = NO_TIME
-    within: StageSeconds = NO_TIME
-    """Of the stages inside this one."""
+    __slots__ = ("_around", "_busy", "_busy_within", "_processor", "_processor_within", "clock", "name")
+
+    def __init__(self, clock: StageClock, name: str) -> None:
+        self.clock = clock
+        self.name = name
 
     def __enter__(self) -> None:
-        self.around = getattr(_thread, "block", None)
+        self._around: _Block | None = getattr(_thread, "block", None)
         _thread.block = self
-        self.begun = StageSeconds(time.perf_counter(), time.thread_time())
+        self._busy_within = self._processor_within = 0.0
+        self._busy = time.perf_counter()
+        self._processor = time.thread_time()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        passed = StageSeconds(time.perf_counter() - self.begun.busy, time.thread_time() - self.begun.processor)
-        _thread.block = self.around
-        own = StageSeconds(passed.busy - self.within.busy, passed.processor - self.within.processor)
-        self.clock.add(self.name, own)
-        if self.around is not None:
-            before = self.around.within
-            self.around.within = StageSeconds(before.busy + passed.busy, before.processor + passed.processor)
+        processor = time.thread_time() - self._processor
+        busy = time.perf_counter() - self._busy
+        around = _thread.block = self._around
+        self.clock.add(self.name, busy - self._busy_within, processor - self._processor_within)
+        if around is not None:
+            around._busy_within += busy
+            around._processor_within += processor
 
 
 _thread = threading.local()

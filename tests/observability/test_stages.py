@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from facefusion.observability import stages
-from facefusion.observability.stages import StageClock, StageSeconds, stage, staged
+from facefusion.observability.stages import StageClock, stage, staged
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_threads_do_not_share_stages(clocks):
 
 def test_adds_what_was_measured_elsewhere():
     clock = StageClock()
-    clock.add("encode", StageSeconds(1.0, 0.5))
-    clock.add("encode", StageSeconds(2.0, 1.0))
+    clock.add("encode", 1.0, 0.5)
+    clock.add("encode", 2.0, 1.0)
     assert clock.seconds() == {"encode": 3.0}
     assert clock.processor_seconds() == {"encode": 1.5}
