@@ -17,7 +17,7 @@ from facefusion.catalogue.verify import digest_of
 from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import SignedGraph
+from facefusion.core.graph import PICTURES_AT_ONCE, SignedGraph, most_in_a_run
 from facefusion.core.stop import StopToken
 from facefusion.inference.interruption import Interruption
 from facefusion.inference.pool import InferencePool
@@ -103,6 +103,8 @@ class Models:
         self._files = {
             card.name: ModelFile(card.name, store.ensure(card), threads) for card in self._all if card.graph is not None
         }
+        self._graphs: dict[str, SignedGraph] = {}
+        """Those that were handed out, by the model's name."""
 
     @property
     def _all(self) -> tuple[ModelCard, ...]:
@@ -123,15 +125,23 @@ class Models:
         """SHA-256 of each graph file, by the model's name."""
         return {file.name: digest_of(file.path) for file in self.files()}
 
-    def worker_megabytes(self) -> int:
-        """Memory that one worker needs to run the graphs, at most one at a time, as the catalogue estimates it."""
-        return max((int(card.number("worker_megabytes", 0)) for card in self._all), default=0)
+    def worker_megabytes(self, together: int) -> int:
+        """Memory that one worker needs to run the graphs, at most one at a time, as the catalogue estimates it.
+
+        Args:
+            together: frames whose pictures go through a graph in one run, where it takes several.
+        """
+        return max(
+            (int(card.number("worker_megabytes", 0)) * self._pictures_in_a_run(card, together) for card in self._all),
+            default=0,
+        )
 
     def runners(self, pool: InferencePool, interruption: Interruption) -> Runners:
         """What makes the runner of a card's graph."""
 
         def runner(card: ModelCard) -> SignedGraph:
-            return PooledGraph(pool, self._files[card.name], interruption)
+            graph = self._graphs[card.name] = PooledGraph(pool, self._files[card.name], interruption)
+            return graph
 
         return runner
 
@@ -144,3 +154,10 @@ class Models:
             for name, provider in names.items()
             if provider is not None or name not in self._files
         }
+
+    def _pictures_in_a_run(self, card: ModelCard, together: int) -> int:
+        graph = self._graphs.get(card.name)
+        if graph is None or not graph.signature.takes_several:
+            return 1
+        side = int(card.number("input_size", 0))
+        return min(together, most_in_a_run(side, side) if side else PICTURES_AT_ONCE)

@@ -108,7 +108,7 @@ class Resources:
         return MemoryNeed(
             frame=COPIES_PER_FRAME * frame + result,
             together=self.together,
-            worker=in_a_run * (WORKER_MEGABYTES + models.worker_megabytes()) * MEGABYTE
+            worker=(in_a_run * WORKER_MEGABYTES + models.worker_megabytes(self.together)) * MEGABYTE
             + self.together * passing
             + written,
             models=sum(session_bytes(size) for size in models.file_bytes()),

@@ -56,6 +56,11 @@ class GraphSignature:
     inputs: Mapping[str, GraphValue]
     outputs: Mapping[str, GraphValue]
 
+    @property
+    def takes_several(self) -> bool:
+        """Whether pictures may go through together: some input leaves their number open."""
+        return any(value.shape[:1] == (None,) for value in self.inputs.values())
+
 
 class GraphRunner(Protocol):
     """Runs one graph. Thread-safe: each call takes a lease on the session and passes the device's gate.
@@ -96,6 +101,11 @@ class SignedGraph(TypedGraph, Protocol):
         """
 
 
+def most_in_a_run(width: int, height: int) -> int:
+    """How many pictures of a size may go through a graph together, at least one."""
+    return max(1, min(PICTURES_AT_ONCE, PIXELS_AT_ONCE // (width * height)))
+
+
 def in_runs(items: Sequence[ItemT], width: int, height: int) -> Iterator[Sequence[ItemT]]:
     """Items in order, as many together as may be made ready for a graph and go through it in one run.
 
@@ -104,7 +114,7 @@ def in_runs(items: Sequence[ItemT], width: int, height: int) -> Iterator[Sequenc
         width: of the pictures.
         height: of the pictures.
     """
-    at_once = max(1, min(PICTURES_AT_ONCE, PIXELS_AT_ONCE // (width * height)))
+    at_once = most_in_a_run(width, height)
     for first in range(0, len(items), at_once):
         yield items[first : first + at_once]
 

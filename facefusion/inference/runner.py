@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import cached_property
 
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import WRONG_FILE, GraphSignature, GraphValue
@@ -29,9 +30,9 @@ class PooledGraph:
         self._model = model
         self._interruption = interruption
 
-    @property
+    @cached_property
     def signature(self) -> GraphSignature:
-        """What the graph takes and gives; loads it where it is not loaded.
+        """What the graph takes and gives; loads it where it is not loaded, and is known from then on.
 
         Raises:
             ModelError: the graph cannot be loaded.

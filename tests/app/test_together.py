@@ -7,8 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from facefusion.app.engine import Engine
+from facefusion.app.models import Models, open_store
+from facefusion.app.sessions import Sessions
 from facefusion.core.errors import ResourceError
-from tests.app.conftest import Run, put
+from facefusion.core.stop import StopToken
+from facefusion.inference.interruption import Interruption
+from tests.app.conftest import Run, put, settings
+from tests.processors.fakes import RecordingSink
 from tests.toys import landmarkers
 
 WEIGHTS = np.eye(5, dtype=np.float32)[np.arange(68) % 5]
@@ -48,3 +54,18 @@ def test_more_frames_at_once_than_fit_are_refused_with_what_to_lower(
     with pytest.raises(ResourceError, match=r"lower --execution-queue-count, or choose smaller models or frames\.$"):
         run(tmp_path / "out.mp4", execution_queue_count=64, system_memory_limit=1, **options)
     assert not (tmp_path / "out.mp4").exists()
+
+
+@pytest.mark.parametrize(("batch", "pictures"), [(1, 1), ("n", 4)])
+def test_a_worker_is_counted_on_for_as_many_pictures_as_a_graph_takes(
+    options: dict[str, object], models: Path, engine: Engine, batch: int | str, pictures: int
+) -> None:
+    put(models, "2dfan4", landmarkers.fan(batch=batch))
+    snapshot, events, stop = settings(engine, models_path=models), RecordingSink(), StopToken()
+    chosen = Models(open_store(snapshot, events, stop), {"face_landmarker": "2dfan4"}, events, 1)
+    card, sessions = chosen.cards["face_landmarker"], Sessions()
+    _, pool = sessions.open(snapshot, events)
+    with pool, Interruption(stop) as interruption:
+        assert chosen.runners(pool, interruption)(card).signature.takes_several == (pictures > 1)
+    alone = card.number("worker_megabytes")
+    assert [chosen.worker_megabytes(together) for together in (1, 6)] == [alone, alone * pictures]
