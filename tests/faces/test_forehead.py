@@ -9,6 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facefusion.core.values import Size
+from facefusion.faces.mask.base import FaceCrop
+from facefusion.faces.mask.mesh import MeshOccluder
+from facefusion.faces.mask.regions import MeshParser
 from facefusion.faces.surface.drawn import draw_surface
 from facefusion.faces.surface.forehead import HIGHEST, with_forehead
 from facefusion.faces.surface.survey import survey
@@ -20,6 +23,11 @@ PLACED = heads.mesh(centre=(160, 150), radius=60)
 TOP, ROOT = PLACED[10, :2], PLACED[168, :2]
 HEIGHT = float(np.hypot(*(TOP - ROOT)))
 HAIR = (30, 35, 45)
+
+
+class NoHands:
+    def near(self, picture, mesh):
+        return []
 
 
 def scene(bald: float, placed=PLACED, strand=False):
@@ -57,6 +65,21 @@ def test_what_has_the_colour_of_the_forehead_belongs_to_the_face():
     face, whole = grown(scene(0.3))
     assert face[above(0.15)] == 0
     assert whole[above(0.15)] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("mask", "reached"),
+    [
+        (lambda crop: MeshOccluder(NoHands()).uncovered([crop])[0], True),
+        (lambda crop: MeshParser().regions([crop], frozenset(("skin",)))[0], True),
+        (lambda crop: MeshParser().regions([crop], frozenset(("nose",)))[0], False),
+    ],
+    ids=["occluder", "skin", "nose"],
+)
+def test_the_embedded_masks_reach_over_it(mask, reached):
+    picture = BgrPicture(scene(0.3))
+    crop = FaceCrop(picture.to_bgr(), heads.face(PLACED), np.eye(2, 3), picture)
+    assert (mask(crop)[above(0.15)] > 0.9) == reached
 
 
 def test_hair_does_not():

@@ -148,6 +148,10 @@ def in_crop(placed):
     return transform_mesh(TO_CROP, placed)
 
 
+def _cross(first, second):
+    return first[:, 0] * second[:, 1] - first[:, 1] * second[:, 0]
+
+
 class TestDrawn:
     def test_each_vertex_shows_its_place_on_the_unwrapped_face(self):
         ramp = np.tile(((np.arange(256) + 0.5) / 256).astype(np.float32), (256, 1))
@@ -156,6 +160,31 @@ class TestDrawn:
             for vertex in (4, 151, 50, 280, 199):
                 x, y = np.rint(PLACED[vertex, :2]).astype(int)
                 assert drawn[y, x] == pytest.approx(topology.texture_coordinates()[vertex, axis], abs=0.01)
+
+    @pytest.mark.parametrize("yaw", [-60, 60])
+    def test_what_is_nearer_hides_what_is_behind_it(self, yaw):
+        """The far cheek behind the nose, worked out triangle by triangle."""
+        placed = heads.mesh(centre=(160, 120), radius=80, yaw=yaw)
+        ramp = np.tile(((np.arange(256) + 0.5) / 256).astype(np.float32), (256, 1))
+        drawn = draw_surface(ramp, placed, heads.FRAME, between_lips=0, outside=-1)
+        corners = topology.triangles()
+        a, b, c = (placed[corners[:, corner], :2].astype(np.float64) for corner in range(3))
+        area = _cross(b - a, c - a)
+        hidden = 0
+        for y, x in np.argwhere(drawn >= 0)[::23]:
+            at = np.array((x, y), np.float64)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                shares = np.stack((_cross(b - at, c - at), _cross(c - at, a - at), _cross(a - at, b - at)), 1)
+                shares /= area[:, None]
+            (over,) = np.nonzero((shares > 0.02).all(axis=1))
+            depths, places = (
+                (shares[over] * values[corners[over]]).sum(axis=1)
+                for values in (placed[:, 2], topology.texture_coordinates()[:, 0])
+            )
+            if len(over) > 1 and np.ptp(depths) > 20 and np.ptp(places) > 0.05:
+                hidden += 1
+                assert drawn[y, x] == pytest.approx(places[depths.argmin()], abs=0.02)
+        assert hidden > 10
 
     def test_what_is_no_face_and_what_is_between_the_lips_is_said(self):
         placed = heads.mesh(open_mouth=0.06)
