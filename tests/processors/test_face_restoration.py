@@ -9,14 +9,18 @@ from onnx import TensorProto
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import InferenceError, ModelError
-from facefusion.core.values import Face
+from facefusion.core.values import Face, Size
 from facefusion.faces.mask.box import Padding, box_mask
-from facefusion.processors.base import Scene
+from facefusion.observability.events import Notice
+from facefusion.processors.base import Scene, Target, Workshop
 from facefusion.processors.face_enhancer.families.restoration import Restoration
+from facefusion.processors.face_enhancer.processor import KIND
+from facefusion.processors.face_enhancer.settings import FaceEnhancerSettings
 from facefusion.vision.colour import Coding, Matrix
 from facefusion.vision.geometry import FACE_TEMPLATES, invert, transform_points
 from facefusion.vision.picture import BgrPicture, Layout, YuvPicture
 from tests.faces.fakes import cut
+from tests.processors.fakes import RecordingSink
 from tests.toys.enhancers import restorer
 from tests.toys.pooled import Toys
 
@@ -214,6 +218,30 @@ def test_a_result_of_another_size_is_refused(toys):
     assert refused.value.fault == (
         "toy: the graph does not fit its family: expected output 0 (small) as 1 x 3 x 128 x 128, found 1 x 3 x 64 x 64"
     )
+
+
+@pytest.mark.parametrize(
+    ("declared", "weight", "said"),
+    [
+        (None, 0.75, ["The model toy knows no weight: face_enhancer_weight = 0.75 does nothing."]),
+        (None, 0.5, []),
+        ((TensorProto.DOUBLE, (1,)), 0.75, []),
+    ],
+)
+def test_a_weight_that_does_nothing_is_said(toys, declared, weight, said):
+    sink = RecordingSink()
+    KIND.build(
+        Workshop(
+            settings=FaceEnhancerSettings(face_enhancer_weight=weight),
+            cards={"face_enhancer": card()},
+            runner=lambda _: toys.run(restorer(SIDE, weight=declared)),
+            companions={},
+            sources=(),
+            target=Target(Size(320, 240), 0.0, is_video=False),
+            events=sink,
+        )
+    )
+    assert sink.events == [Notice(text) for text in said]
 
 
 def test_what_are_no_numbers_is_no_face(toys):

@@ -8,6 +8,7 @@ from facefusion.catalogue.card import ModelCard
 from facefusion.catalogue.families import family_of
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.faces.mask.base import SEAM_MASKS
+from facefusion.observability.events import Notice
 from facefusion.processors.base import ProcessorKind, Scene, Workshop
 from facefusion.processors.face_enhancer.families.base import EnhancerFamily
 from facefusion.processors.face_enhancer.families.restoration import Restoration
@@ -67,7 +68,13 @@ def _models(settings: FaceEnhancerSettings) -> Mapping[str, str]:
 
 def _build(workshop: Workshop) -> FaceEnhancer:
     card = workshop.cards["face_enhancer"]
-    return FaceEnhancer(family_of(card, FAMILIES)(card, workshop))
+    family = family_of(card, FAMILIES)(card, workshop)
+    weight = workshop.settings.face_enhancer_weight
+    if weight != FaceEnhancerSettings().face_enhancer_weight and not family.weighted:
+        workshop.events.emit(
+            Notice(f"The model {card.name} knows no weight: face_enhancer_weight = {weight} does nothing.")
+        )
+    return FaceEnhancer(family)
 
 
 KIND = ProcessorKind(build=_build, models=_models, masks=SEAM_MASKS)

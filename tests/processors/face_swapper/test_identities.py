@@ -8,9 +8,10 @@ import pytest
 from facefusion.core.errors import FaceFusionError
 from facefusion.core.values import Size, Tensor
 from facefusion.faces.recognise.base import IdentityReading
+from facefusion.observability.events import Notice
 from facefusion.processors.base import Scene
 from facefusion.processors.face_swapper.families.identity import mean_identity
-from facefusion.processors.face_swapper.processor import FAMILIES
+from facefusion.processors.face_swapper.processor import FAMILIES, KIND
 from facefusion.vision.geometry import fit_template
 from facefusion.vision.picture import BgrPicture
 from tests.processors.face_swapper.toy_shop import (
@@ -120,9 +121,12 @@ def test_targets_of_several_frames_are_recognised_together_each_in_its_own(tmp_p
 def test_picture_families_get_the_first_source_s_face_whatever_the_weight(tmp_path, family, template, side, weight):
     sources = [source(8, angle=-20), source(9)]
     with ToyShop(tmp_path, family) as shop:
-        swap(shop.swapper(*sources, weight=weight), BgrPicture(PIXELS.copy()), TARGETS[:1])
+        workshop = shop.workshop(*sources, weight=weight)
+        swap(KIND.build(workshop), BgrPicture(PIXELS.copy()), TARGETS[:1])
         (given,) = [run["source"] for run in shop.given("toy")]
         assert shop.given("eye") == []
+    said = Notice(f"The model toy knows no weight: face_swapper_weight = {weight} does nothing.")
+    assert workshop.events.events == ([] if weight == 0.5 else [said])
     crop = sources[0].picture.warp(fit_template(sources[0].face.landmarks5, template, side), Size(side, side))
     np.testing.assert_allclose(given, crop[None, :, :, ::-1].transpose(0, 3, 1, 2) / 255.0, atol=1e-6)
 

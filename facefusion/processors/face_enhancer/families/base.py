@@ -16,5 +16,9 @@ Seam: TypeAlias = Callable[[Sequence[FaceCrop]], Sequence[Mask]]
 class EnhancerFamily(Protocol):
     """One kind of model. Thread-safe; nothing is kept from frame to frame."""
 
+    @property
+    def weighted(self) -> bool:
+        """Whether the option ``face_enhancer_weight`` means anything to the model."""
+
     def enhance(self, scenes: Sequence[Scene]) -> None:
         """Make each face of each picture clearer, in place."""

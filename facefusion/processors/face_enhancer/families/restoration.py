@@ -51,6 +51,11 @@ class Restoration:
         self._blend = np.float32(blend)
         self._buffers = ThreadBuffers()
 
+    @property
+    def weighted(self) -> bool:
+        """Whether the graph is told the weight."""
+        return bool(self._others)
+
     def enhance(self, scenes: Sequence[Scene]) -> None:
         """See :class:`~facefusion.processors.face_enhancer.families.base.EnhancerFamily`."""
         aligned = [[align(scene.picture, face, self._template, self._side) for face in scene.faces] for scene in scenes]

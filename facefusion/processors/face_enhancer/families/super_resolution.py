@@ -42,6 +42,11 @@ class EnlargedFaces:
         self._blend = np.float32(blend)
         self._seam = seam
 
+    @property
+    def weighted(self) -> bool:
+        """It heeds no weight."""
+        return False
+
     def enhance(self, scenes: Sequence[Scene]) -> None:
         """See :class:`~facefusion.processors.face_enhancer.families.base.EnhancerFamily`."""
         laid = [[_laid(scene.picture, face) for face in scene.faces] for scene in scenes]

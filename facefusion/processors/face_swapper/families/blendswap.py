@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from facefusion.processors.base import Workshop
-from facefusion.processors.face_swapper.families.identity import PictureSource
+from facefusion.processors.face_swapper.families.identity import picture_source
 from facefusion.processors.face_swapper.families.network import NetworkSwapper, network
 
 TEMPLATE = "arcface_112_v2"
@@ -16,4 +16,4 @@ def blendswap(workshop: Workshop) -> NetworkSwapper:
     Raises:
         ModelError: the graph does not fit.
     """
-    return NetworkSwapper(network(workshop, (3, SIDE, SIDE)), PictureSource(TEMPLATE, SIDE), workshop.masker)
+    return NetworkSwapper(network(workshop, (3, SIDE, SIDE)), picture_source(workshop, TEMPLATE, SIDE), workshop.masker)

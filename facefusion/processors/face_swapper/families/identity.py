@@ -14,12 +14,16 @@ from facefusion.faces.landmark.points import aligned_points
 from facefusion.faces.normalisation import PLAIN
 from facefusion.faces.recognise.arcface import ArcFace
 from facefusion.faces.recognise.base import IdentityReading, mean_embedding
+from facefusion.observability.events import Notice
 from facefusion.processors.base import Scene, Source, Workshop, people
 from facefusion.processors.face_swapper.families.crossface import CrossFace
 from facefusion.vision.geometry import fit_template
 
 Code: TypeAlias = Callable[[IdentityReading], Embedding]
 """From an identity to the (n,) values that a network was trained to read it from."""
+
+BALANCED = 0.5
+"""The weight at which the source alone counts."""
 
 REACH = 0.35
 """Share of the target's identity at weight 0; at weight 1 as much is taken away."""
@@ -123,6 +127,15 @@ def identity_source(workshop: Workshop, code: Code) -> IdentitySource:
     """
     card = companion(workshop, "face_recognizer")
     return IdentitySource(ArcFace(card, workshop.runner(card)), code, workshop.settings.face_swapper_weight)
+
+
+def picture_source(workshop: Workshop, template: str, side: int) -> PictureSource:
+    """For the chosen model, which no weight means anything to; said where the user asks for one."""
+    weight: float = workshop.settings.face_swapper_weight
+    if weight != BALANCED:
+        name = workshop.cards["face_swapper"].name
+        workshop.events.emit(Notice(f"The model {name} knows no weight: face_swapper_weight = {weight} does nothing."))
+    return PictureSource(template, side)
 
 
 def converter(workshop: Workshop) -> CrossFace:
