@@ -8,6 +8,7 @@ from dataclasses import replace
 from facefusion.catalogue.card import ModelCard
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.config.state import Snapshot
+from facefusion.core.errors import UsageError
 from facefusion.core.values import Size
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.bench import Bench
@@ -84,11 +85,23 @@ def mask_models(snapshot: Snapshot, use: MaskUse) -> dict[str, str]:
 
 
 def build_masker(snapshot: Snapshot, use: MaskUse, cards: Mapping[str, ModelCard], bench: Bench) -> FaceMasker:
-    """The masks of a processor as the settings say, with the networks that :func:`mask_models` names for it."""
+    """The masks of a processor as the settings say, with the networks that :func:`mask_models` names for it.
+
+    Raises:
+        UsageError: the parser finds none of the regions that the user chose, so that nothing would be changed.
+    """
+    settings = snapshot.get(FaceMaskerSettings)
     needed = mask_models(snapshot, use)
     occluder = parser = None
     if "face_occluder" in needed:
         occluder = build_occluder(cards["face_occluder"], bench)
     if "face_parser" in needed:
-        parser = build_parser(cards["face_parser"], bench)
-    return FaceMasker(snapshot.get(FaceMaskerSettings), use, occluder, parser)
+        card = cards["face_parser"]
+        parser = build_parser(card, bench)
+        if parser.lacks.issuperset(settings.face_mask_regions):
+            raise UsageError(
+                f"face_mask_regions = {' '.join(settings.face_mask_regions)}: the face parser {card.name} finds none "
+                "of these, so nothing would be changed",
+                "Name others too, or another --face-parser-model.",
+            )
+    return FaceMasker(settings, use, occluder, parser)

@@ -99,7 +99,7 @@ class _Step:
         photos = self._photos()
         subject = Subject.open(target)
         self._check_output(subject, output)
-        check_ages(self._snapshot.get(FaceSelectorSettings))
+        self._check_selection()
         self._tell(subject.info.notices)
         store = open_store(self._snapshot, self._events, self._stop)
         threads = threads_per_run(subject.info, read_machine())
@@ -174,6 +174,18 @@ class _Step:
 
     def _wanted_size(self, output: Path) -> OutputSize:
         return self._snapshot.get(OutputSettings).size_of(output)
+
+    def _check_selection(self) -> None:
+        """Look at the settings that say whom to work on, before anything is fetched.
+
+        Raises:
+            UsageError: they let nobody through.
+        """
+        settings = self._snapshot.get(FaceSelectorSettings)
+        check_ages(settings)
+        if settings.face_map and not self._needs_faces():
+            message = "--face-map has no effect: none of the chosen processors works on faces."
+            self._events.emit(Notice(message, warning=True))
 
     def _needs_faces(self) -> bool:
         return any(chosen.kind.needs_faces or chosen.kind.needs_sources for chosen in self._chosen)

@@ -171,6 +171,15 @@ def test_what_shows_no_face_is_named(mapped: Callable[..., RunReport], item: str
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_map_without_anything_that_works_on_faces_is_said_to_do_nothing(
+    mapped: Callable[..., RunReport], sink: RecordingSink
+) -> None:
+    mapped("man.png=woman.png", processors=("frame_enhancer",))
+    said = [event.message for event in sink.events if isinstance(event, Notice) and event.warning]
+    assert said == ["--face-map has no effect: none of the chosen processors works on faces."]
+
+
+@pytest.mark.usefixtures("folder")
 def test_what_is_doubtful_is_said(mapped: Callable[..., RunReport], sink: RecordingSink) -> None:
     mapped("man.png=woman.png", "0=man.png", face_selector_order="left-right", face_selector_mode="many")
     said = [event.message for event in sink.events if isinstance(event, Notice) and event.warning]

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import pytest
 
+from facefusion.core.errors import UsageError
 from tests.app.conftest import Still, put
 from tests.toys import masks
 from tests.toys.enhancers import restorer
@@ -60,6 +62,15 @@ def test_regions_of_the_mesh_bound_a_swap(still: Still) -> None:
     assert nose.sum() < 0.25 * whole.sum()
     (top, left), (bottom, right) = np.argwhere(nose).min(axis=0), np.argwhere(nose).max(axis=0)
     assert bottom - top > right - left
+
+
+def test_regions_that_the_mesh_never_finds_are_refused_where_no_other_is_asked_for(still: Still) -> None:
+    with pytest.raises(UsageError) as refused:
+        still.report(face_mask_types=("region",), face_mask_regions=("glasses",))
+    assert str(refused.value) == (
+        "face_mask_regions = glasses: the face parser mesh finds none of these, so nothing would be changed. "
+        "Name others too, or another --face-parser-model."
+    )
 
 
 def test_the_debugger_draws_what_they_let_through(still: Still) -> None:

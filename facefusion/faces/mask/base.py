@@ -52,6 +52,9 @@ class FaceOccluder(Protocol):
 class FaceParser(Protocol):
     """Tells the regions of a face apart. Thread-safe."""
 
+    lacks: frozenset[str]
+    """Regions that it never finds."""
+
     def regions(self, crops: Sequence[FaceCrop], names: frozenset[str]) -> list[Mask]:
         """1 where the crops show one of the named regions, 0 elsewhere.
 

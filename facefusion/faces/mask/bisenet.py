@@ -48,6 +48,8 @@ class BiSeNet:
         ModelError: the graph cannot be loaded, or does not fit.
     """
 
+    lacks: frozenset[str] = frozenset()
+
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
         self._name = card.name
         self._network = MaskNetwork(card, graph, side=SIDE, planar=True, channels=None)

@@ -25,6 +25,8 @@ class MeshParser:
     mesh knows.
     """
 
+    lacks = frozenset(("glasses",))
+
     def regions(self, crops: Sequence[FaceCrop], names: frozenset[str]) -> list[Mask]:
         """See there.
 
