@@ -202,7 +202,7 @@ class FittedGraph:
                 give where it overflows.
         """
         declared = self.signature.inputs
-        given = {name: _cast(tensor, declared[name].dtype) for name, tensor in inputs.items()}
+        given = {name: self._cast(name, tensor, declared[name].dtype) for name, tensor in inputs.items()}
         count = max(len(tensor) for tensor in inputs.values() if tensor.ndim)
         outputs = self._graph.run(given)
         answers = [outputs[name].astype(np.float32, copy=False) for name in self.signature.outputs]
@@ -250,6 +250,17 @@ class FittedGraph:
             each.append(self.run({**others, **row})[: self._read])
         return [np.concatenate([np.atleast_1d(part) for part in parts]) for parts in zip(*each, strict=True)]
 
+    def _cast(self, name: str, tensor: Tensor, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401 - as the graph declares
+        if tensor.dtype == dtype:
+            return tensor
+        if dtype.kind not in "iu":
+            return tensor.astype(dtype)
+        low, high = float(tensor.min()), float(tensor.max())
+        if low < np.iinfo(dtype).min or high > np.iinfo(dtype).max:
+            # What does not fit would come out at the other end: white for black.
+            _refuse(self._model, f"the input {name} to hold {low:g} to {high:g}", f"type {dtype}")
+        return np.rint(tensor).astype(dtype)
+
     def _check_shapes(self, answers: Sequence[Tensor], count: int) -> None:
         """Refuse what the family cannot read; what it expects for one picture holds for as many as were given."""
         names = self.signature.outputs
@@ -264,12 +275,6 @@ class FittedGraph:
         inputs = [self.signature.inputs[name] for name in names]
         outputs = tuple(self.signature.outputs.values())[: self._read]
         return all(value.shape[:1] == (None,) for value in (*inputs, *outputs))
-
-
-def _cast(tensor: Tensor, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401 - of the type that the graph declares
-    if tensor.dtype == dtype:
-        return tensor
-    return (np.rint(tensor) if dtype.kind in "iu" else tensor).astype(dtype)
 
 
 def _fits(value: GraphValue, shape: Shape) -> bool:

@@ -112,6 +112,19 @@ def test_a_fitting_graph_gets_its_own_type_and_gives_float_by_position(dtype, go
     assert outputs[1].tolist() == [number + 1 for number in got]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "given", "held"),
+    [(np.uint8, [-1, 1], "-1 to 1"), (np.uint8, [0, 256], "0 to 256"), (np.int8, [0, 200], "0 to 200")],
+)
+def test_whole_numbers_that_do_not_hold_what_the_family_gives_are_refused(dtype, given, held):
+    fitted = FittedGraph("toy", Echo(dtype), {"input": (None,)}, [(None,), (None,)])
+    with pytest.raises(ModelError) as refused:
+        fitted.run({"input": np.array(given, np.float32)})
+    assert refused.value.fault == (
+        f"toy: the graph does not fit its family: expected the input input to hold {held}, found type {np.dtype(dtype)}"
+    )
+
+
 def test_a_graph_of_another_family_is_refused_before_it_runs():
     with pytest.raises(ModelError, match="toy: the graph does not fit its family"):
         FittedGraph("toy", Echo(np.float32), {"target": (None,)}, [None])
