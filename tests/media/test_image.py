@@ -163,6 +163,11 @@ def test_damaged_images_are_named(tmp_path):
     (tmp_path / "b.jpg").write_text("not a picture")
     with pytest.raises(MediaError, match=r"b\.jpg is no image that can be read"):
         read_image(tmp_path / "b.jpg")
+    (tmp_path / "b.mp4").write_text("not a picture")
+    with pytest.raises(
+        MediaError, match=r"b\.mp4 is no image that can be read\. Name a picture, such as a frame of it"
+    ):
+        read_image(tmp_path / "b.mp4")
     with pytest.raises(MediaError, match=r"c\.jpg does not exist"):
         read_image(tmp_path / "c.jpg")
 

@@ -12,6 +12,7 @@ from PIL import Image, UnidentifiedImageError
 from pillow_heif import register_heif_opener
 
 from facefusion.core.errors import MediaError
+from facefusion.core.formats import MediaKind, kind_of
 
 MOST_PIXELS = 1 << 28
 """Larger pictures are refused before any pixel is decoded: 16384 x 16384, 0.8 GB in 8-bit colour."""
@@ -66,7 +67,9 @@ def opened(path: Path) -> Iterator[Image.Image]:
             yield image
     except UnidentifiedImageError as error:
         _refuse_unread(path)
-        raise NoImageError(f"{path} is no image that can be read", "Check that it opens in a viewer.") from error
+        is_video = kind_of(path) is MediaKind.VIDEO
+        remedy = "Name a picture, such as a frame of it." if is_video else "Check that it opens in a viewer."
+        raise NoImageError(f"{path} is no image that can be read", remedy) from error
     except DAMAGE as error:
         cause = " ".join(str(error).split())
         raise MediaError(f"{path} is damaged ({cause})", "Get the file again or repair it in an editor.") from error
