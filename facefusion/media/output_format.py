@@ -25,7 +25,7 @@ from facefusion.media.pixel_format import (
 )
 from facefusion.media.probe import MediaInfo
 from facefusion.media.tonemap import SDR, TRANSFERS, ToneMap
-from facefusion.vision.picture import LEFT, Layout, Siting
+from facefusion.vision.picture import CENTRE, LEFT, TOP_LEFT, Layout, Siting
 
 WITH_ALPHA = "yuva420p"
 """The one format with an alpha channel that players of WebM show."""
@@ -50,8 +50,8 @@ PLAYABLE: dict[str, tuple[str, ...]] = {
 """Formats within the profiles that common players and their hardware decode: High, Main and Main 10, 0, Main."""
 
 LOCATIONS: dict[Siting, str] = {
-    Siting(0.5, 0.5): "center",
-    Siting(0.0, 0.0): "topleft",
+    CENTRE: "center",
+    TOP_LEFT: "topleft",
     Siting(0.5, 0.0): "top",
     Siting(0.0, 1.0): "bottomleft",
     Siting(0.5, 1.0): "bottom",
