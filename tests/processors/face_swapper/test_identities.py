@@ -24,6 +24,7 @@ from tests.processors.face_swapper.toy_shop import (
     source,
     swap,
 )
+from tests.processors.fakes import RecordingSink
 from tests.toys.scenes import face, smooth
 
 PIXELS = np.rint(smooth(seed=20)).astype(np.uint8)
@@ -126,6 +127,7 @@ def test_picture_families_get_the_first_source_s_face_whatever_the_weight(tmp_pa
         (given,) = [run["source"] for run in shop.given("toy")]
         assert shop.given("eye") == []
     said = Notice(f"The model toy knows no weight: face_swapper_weight = {weight} does nothing.")
+    assert isinstance(workshop.events, RecordingSink)
     assert workshop.events.events == ([] if weight == 0.5 else [said])
     crop = sources[0].picture.warp(fit_template(sources[0].face.landmarks5, template, side), Size(side, side))
     np.testing.assert_allclose(given, crop[None, :, :, ::-1].transpose(0, 3, 1, 2) / 255.0, atol=1e-6)
