@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,12 +42,23 @@ def session_key(requests: tuple[LoadRequest, ...], *, digest: str, device: int) 
     )
 
 
-class FileDigests:
-    """SHA-256 of files, computed again only when a file changes. Thread-safe."""
+LOOK_SECONDS = 1.0
+"""After which a file is looked at again, whether it changed: graphs are run hundreds of times a second."""
 
-    def __init__(self) -> None:
+
+class FileDigests:
+    """SHA-256 of files, computed again only when a file changes. Thread-safe.
+
+    Args:
+        clock: monotonic seconds; another one in tests.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._lock = threading.Lock()
         self._known: dict[Path, tuple[Fingerprint, str]] = {}
+        self._looked: dict[Path, tuple[float, str]] = {}
+        """When a file was last looked at, and its digest then."""
 
     def digest(self, path: Path) -> str:
         """SHA-256 of a file's content, in hexadecimal.
@@ -53,6 +66,15 @@ class FileDigests:
         Raises:
             ModelError: the file cannot be read.
         """
+        now = self._clock()
+        looked = self._looked.get(path)
+        if looked is not None and now - looked[0] < LOOK_SECONDS:
+            return looked[1]
+        digest = self._read(path)
+        self._looked[path] = now, digest
+        return digest
+
+    def _read(self, path: Path) -> str:
         try:
             status = path.stat()
             fingerprint = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -128,7 +128,7 @@ class InferencePool:
         self._gates: dict[tuple[str, int], DeviceGate] = {}
         self._keys: dict[tuple[ModelFile, int, str], SessionKey] = {}
         self._digests = FileDigests()
-        self._counters = PoolCounters()
+        self._loads = self._hits = self._evictions = 0
         self._used: dict[str, list[str]] = {}
         self.tally = RunTally()
         """Of the runs of all graphs; whoever begins a step clears it."""
@@ -203,7 +203,8 @@ class InferencePool:
     @property
     def counters(self) -> PoolCounters:
         """What has been done so far."""
-        return self._counters
+        with self._lock:
+            return PoolCounters(self._loads, self._hits, self._evictions)
 
     def request(self, model: ModelFile) -> LoadRequest:
         """How the session of ``model`` is asked for first, on the device that is least busy."""
@@ -270,13 +271,13 @@ class InferencePool:
 
     def _loaded(self, key: SessionKey, entry: _Entry) -> tuple[Session, DeviceGate]:
         if entry.session is not None and entry.gate is not None:
-            self._count(hits=1)
+            self._count_hit()
             return entry.session, entry.gate
         with entry.load_lock:
             if entry.failure is not None:
                 raise entry.failure
             if entry.session is not None and entry.gate is not None:
-                self._count(hits=1)
+                self._count_hit()
                 return entry.session, entry.gate
             try:
                 return self._load(key, entry)
@@ -296,11 +297,11 @@ class InferencePool:
         self._warm_up(session, gate, entry.model)
         with self._lock:
             entry.session, entry.gate = session, gate
+            self._loads += 1
             entry.last_used = self._clock()
             providers = self._used.setdefault(entry.model.name, [])
             if session.provider not in providers:
                 providers.append(session.provider)
-        self._count(loads=1)
         if self._timer is not None:
             self._timer.start()
         self._events.emit(ModelLoaded(entry.model.name, session.provider, self._clock() - started))
@@ -368,10 +369,9 @@ class InferencePool:
             if entry.leases == 0 and entry.session is not None:
                 del self._entries[key]
                 released += 1
-        self._counters = replace(self._counters, evictions=self._counters.evictions + released)
+        self._evictions += released
         return released
 
-    def _count(self, *, loads: int = 0, hits: int = 0) -> None:
+    def _count_hit(self) -> None:
         with self._lock:
-            before = self._counters
-            self._counters = replace(before, loads=before.loads + loads, hits=before.hits + hits)
+            self._hits += 1

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 from dataclasses import replace
 
@@ -45,7 +46,8 @@ def test_whatever_decides_a_session_is_in_its_key(tmp_path):
 
 def test_a_file_is_hashed_once_until_it_changes(tmp_path):
     path = tmp_path / "model.onnx"
-    digests = FileDigests()
+    seconds = itertools.count()
+    digests = FileDigests(clock=lambda: next(seconds))
     path.write_bytes(b"one")
     first = digests.digest(path)
     assert first == hashlib.sha256(b"one").hexdigest()
@@ -56,6 +58,19 @@ def test_a_file_is_hashed_once_until_it_changes(tmp_path):
     assert digests.digest(path) == first  # the same size and time: the file was not read again
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
     assert digests.digest(path) == hashlib.sha256(b"two").hexdigest()
+
+
+def test_a_file_is_looked_at_once_a_second(tmp_path):
+    path = tmp_path / "model.onnx"
+    hands = [10.0]
+    digests = FileDigests(clock=lambda: hands[0])
+    path.write_bytes(b"one")
+    first = digests.digest(path)
+    path.write_bytes(b"another")
+    hands[0] = 10.9
+    assert digests.digest(path) == first
+    hands[0] = 11.0
+    assert digests.digest(path) == hashlib.sha256(b"another").hexdigest()
 
 
 def test_a_missing_file_is_named(tmp_path):
