@@ -56,6 +56,7 @@ class Sessions:
                 gate_count=inference.inference_gate_count,
             )
             self._recipe = recipe
+        self._pool.look_again()
         return self._execution, self._pool
 
     @property

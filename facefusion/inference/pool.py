@@ -206,6 +206,10 @@ class InferencePool:
         with self._lock:
             return PoolCounters(self._loads, self._hits, self._evictions)
 
+    def look_again(self) -> None:
+        """See whether model files have changed before the next runs: a step begins."""
+        self._digests.look_again()
+
     def request(self, model: ModelFile) -> LoadRequest:
         """How the session of ``model`` is asked for first, on the device that is least busy."""
         return self._execution.requests(model, self._digests.digest(model.path), self._least_busy())[0]
