@@ -145,7 +145,8 @@ def check_signature(
     for name, value in signature.inputs.items():
         if name not in known:
             _refuse(model, f"inputs {_listed(inputs)}", f"inputs {_listed(signature.inputs)}")
-        if not _fits(value, known[name]):
+        if value.dtype.kind == "b" or not _fits(value, known[name]):
+            # Of numbers a truth value leaves nothing but whether they are 0.
             _refuse(model, f"the input {name} as {_shape(known[name])}", _value(value))
     if not inputs.keys() <= signature.inputs.keys():
         _refuse(model, f"inputs {_listed(inputs)}", f"inputs {_listed(signature.inputs)}")
@@ -161,7 +162,8 @@ def check_signature(
 class FittedGraph:
     """A graph that fits its family: takes what the family computes in float32, gives float32 by position.
 
-    Inputs are cast to the types that the graph declares (rounded where those are whole numbers), outputs to float32.
+    Inputs are cast to the types that the graph declares (rounded where those are whole numbers, unless little but
+    the signs of fractions would be left), outputs to float32.
     Thread-safe as far as the graph is.
 
     Args:
@@ -196,8 +198,8 @@ class FittedGraph:
         """Run the graph once; all its outputs in its own order.
 
         Raises:
-            ModelError: the graph rejects the inputs, or gives an output of another shape than the family reads, as one
-                may that leaves its shapes open.
+            ModelError: the graph rejects the inputs, or takes whole numbers that cannot hold them, or gives an output
+                of another shape than the family reads, as one may that leaves its shapes open.
             InferenceError: an output that the family reads holds values that are no numbers, as half precision may
                 give where it overflows.
         """
@@ -259,7 +261,11 @@ class FittedGraph:
         if low < np.iinfo(dtype).min or high > np.iinfo(dtype).max:
             # What does not fit would come out at the other end: white for black.
             _refuse(self._model, f"the input {name} to hold {low:g} to {high:g}", f"type {dtype}")
-        return np.rint(tensor).astype(dtype)
+        rounded = np.rint(tensor)
+        if -1 <= low and high <= 1 and not np.array_equal(rounded, tensor):
+            # A picture in 0..1 would keep two tones, its halves.
+            _refuse(self._model, f"the input {name} to hold fractions from {low:g} to {high:g}", f"type {dtype}")
+        return rounded.astype(dtype)
 
     def _check_shapes(self, answers: Sequence[Tensor], count: int) -> None:
         """Refuse what the family cannot read; what it expects for one picture holds for as many as were given."""

@@ -62,6 +62,11 @@ def test_what_fits_is_let_through(given):
             "the input input as 1 x 3 x 112 x 112",
             "1 x 3 x 112 x 112 of type object",
         ),
+        (
+            signature({"input": value(1, 3, 112, 112, dtype=bool)}),
+            "the input input as 1 x 3 x 112 x 112",
+            "1 x 3 x 112 x 112 of type bool",
+        ),
         (signature(outputs={}), "1 outputs", "0 (none)"),
         (signature(outputs={"y": value(1, 128)}), "output 0 (y) as 1 x 512", "1 x 128 of type float32"),
     ],
@@ -114,7 +119,13 @@ def test_a_fitting_graph_gets_its_own_type_and_gives_float_by_position(dtype, go
 
 @pytest.mark.parametrize(
     ("dtype", "given", "held"),
-    [(np.uint8, [-1, 1], "-1 to 1"), (np.uint8, [0, 256], "0 to 256"), (np.int8, [0, 200], "0 to 200")],
+    [
+        (np.uint8, [-1, 1], "-1 to 1"),
+        (np.uint8, [0, 256], "0 to 256"),
+        (np.int8, [0, 200], "0 to 200"),
+        (np.uint8, [0, 0.75], "fractions from 0 to 0.75"),
+        (np.int8, [-1, -0.25, 1], "fractions from -1 to 1"),
+    ],
 )
 def test_whole_numbers_that_do_not_hold_what_the_family_gives_are_refused(dtype, given, held):
     fitted = FittedGraph("toy", Echo(dtype), {"input": (None,)}, [(None,), (None,)])
@@ -123,6 +134,13 @@ def test_whole_numbers_that_do_not_hold_what_the_family_gives_are_refused(dtype,
     assert refused.value.fault == (
         f"toy: the graph does not fit its family: expected the input input to hold {held}, found type {np.dtype(dtype)}"
     )
+
+
+@pytest.mark.parametrize("given", [[0, 0], [0, 1], [-1, 1], [0.25, 1.5]])
+def test_whole_numbers_are_given_black_pictures_and_fractions_that_round_to_something(given):
+    echo = Echo(np.int8)
+    FittedGraph("toy", echo, {"input": (None,)}, [(None,), (None,)]).run({"input": np.array(given, np.float32)})
+    assert echo.given.tolist() == np.rint(given).tolist()
 
 
 def test_a_graph_of_another_family_is_refused_before_it_runs():
