@@ -13,11 +13,15 @@ from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import FittedGraph, SignedGraph
 from facefusion.core.values import Mask, Pixels
+from facefusion.core.wording import counted
 
 FACE = "in_face:0"
 MORPH = "morph_value:0"
 TEMPLATE = "dfl_whole_face"
 NO_DFM = "It is no DFM file as DeepFaceLab exports it: choose another model."
+
+LEAST_SIDE = 64
+"""Of crops, in pixels: the smallest that DeepFaceLab trains. On much smaller ones no face can be laid."""
 
 SHARPEN = 1.75
 """Weight of the crop in the mix of it and its blur that the network sees."""
@@ -101,16 +105,22 @@ class DeepFace:
 
 
 def _side(name: str, graph: SignedGraph) -> int:
-    """Side of the crops that the graph declares.
+    """Side of the crops that the graph declares, of those that can be.
 
     Raises:
-        ModelError: it declares none.
+        ModelError: it declares none, or one that no face fits on.
     """
     value = graph.signature.inputs.get(FACE)
     # The width: where colours come first, the message names the size that is meant.
-    if value is not None and len(value.shape) == 4 and value.shape[2] is not None:
-        return value.shape[2]
-    raise ModelError(f"{name}: the graph does not say the size of an input {FACE}", NO_DFM)
+    side = value.shape[2] if value is not None and len(value.shape) == 4 else None
+    if side is None:
+        raise ModelError(f"{name}: the graph does not say the size of an input {FACE}", NO_DFM)
+    if side < LEAST_SIDE:
+        raise ModelError(
+            f"{name}: the graph takes faces of {counted(side, 'pixel')} by {side}, and the least is {LEAST_SIDE}",
+            NO_DFM,
+        )
+    return side
 
 
 def _sharpened(crop: Pixels) -> Levels:

@@ -198,6 +198,17 @@ def test_a_graph_that_takes_faces_of_another_layout_is_refused(shape):
     )
 
 
+@pytest.mark.parametrize(("side", "found"), [(1, "1 pixel by 1"), (63, "63 pixels by 63")])
+def test_a_graph_whose_crops_hold_no_face_is_refused_before_it_runs(side, found):
+    graph = VagueGraph({"in_face:0": (1, side, side, 3)}, [np.zeros(1, np.float32)] * 3)
+    with pytest.raises(ModelError) as refused:
+        DeepFace(card(), graph, 1.0)
+    assert str(refused.value) == (
+        f"custom/toy: the graph takes faces of {found}, and the least is 64. "
+        "It is no DFM file as DeepFaceLab exports it: choose another model."
+    )
+
+
 class Shrinking:
     """A graph that gives a face of half the size."""
 
