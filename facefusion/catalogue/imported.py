@@ -19,7 +19,9 @@ from facefusion.core.errors import ModelError
 
 LIST = "imported.json"
 FOLDER = "imported"
-NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
+LONGEST_NAME = 128
+"""Characters. Names of files may have 255, and this program puts some of its own before and behind it."""
+NAME = re.compile(rf"[A-Za-z0-9][\w.-]{{0,{LONGEST_NAME - 1}}}", re.ASCII)
 """What a model may be called: it becomes the name of a file, and stands in job files."""
 UNKNOWN = "unknown"
 LIKE, FROM = "like", "from"

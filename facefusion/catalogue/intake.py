@@ -11,7 +11,7 @@ import filelock
 
 from facefusion.catalogue import verify
 from facefusion.catalogue.card import ModelCard
-from facefusion.catalogue.imported import FOLDER, FROM, LIKE, LIST, NAME, imported_card, read_list
+from facefusion.catalogue.imported import FOLDER, FROM, LIKE, LIST, LONGEST_NAME, NAME, imported_card, read_list
 from facefusion.catalogue.impostor import impostor
 from facefusion.catalogue.names import AUTO
 from facefusion.core.errors import ModelError, UsageError
@@ -34,7 +34,7 @@ def check_name(name: str, taken: Collection[str]) -> None:
     if not NAME.fullmatch(name):
         raise UsageError(
             f"{shown(name)} cannot be the name of a model",
-            "Give it one with --name, of letters, digits, dots and dashes.",
+            f"Give it one with --name, of letters, digits, dots and dashes, no more than {LONGEST_NAME}.",
         )
     if name == AUTO:
         raise UsageError(f"{AUTO} stands for the best model at hand", "Give it another name with --name.")

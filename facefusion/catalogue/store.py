@@ -11,6 +11,7 @@ from facefusion.catalogue import verify
 from facefusion.catalogue.card import GraphFile, ModelCard
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.fetch import Fetcher
+from facefusion.catalogue.imported import LIST
 from facefusion.catalogue.names import AUTO
 from facefusion.catalogue.terms import tell_terms
 from facefusion.core.access import looking
@@ -93,8 +94,23 @@ class ModelStore:
         for name in (name for name, graph in missing.items() if graph.own):
             places = " or ".join(str(folder / name) for folder in self.folders)
             raise ModelError(f"There is no {name}", f"Put the file there as {shown(places)}, or choose another model.")
+        for graph in missing.values():
+            self._check_imported(graph)
         if missing:
             self._fetcher.fetch(tuple(missing.values()))
+
+    def _check_imported(self, graph: GraphFile) -> None:
+        """Say what became of the file of a missing model, where the user imported it and nobody else has it."""
+        if not graph.is_imported:
+            return
+        remedy = "Import it again, or choose another model."
+        for path in (folder / graph.name for folder in self.folders):
+            if path.is_file():
+                raise ModelError(
+                    f"The imported model {shown(str(path))} was altered: {verify.fault(path, graph)}", remedy
+                )
+        path = next((folder for folder in self.folders if (folder / LIST).is_file()), self.folders[0]) / graph.name
+        raise ModelError(f"The imported model {shown(str(path))} is not there any more", remedy)
 
     def tell_terms(self, cards: Iterable[ModelCard]) -> None:
         """Say once what the licences of models that are used do not allow."""

@@ -7,6 +7,7 @@ in the ``.hash`` file beside it, where FaceFusion's own downloads have it.
 
 from __future__ import annotations
 
+import codecs
 import functools
 import hashlib
 import json
@@ -126,7 +127,7 @@ def _fault(path: Path, graph: GraphFile) -> str:
     if (status.st_size, status.st_mtime_ns) == (record.bytes, record.modified):
         return ""
     if status.st_size != record.bytes or sha256_of(path) != record.sha256:
-        return "its content is not what was fetched"
+        return f"its content is not what was {'imported' if graph.is_imported else 'fetched'}"
     return ""
 
 
@@ -148,12 +149,19 @@ def _fault_of_published(path: Path) -> str:
         checksum = checksum_path(path.resolve())
     if not checksum.is_file():
         return f"neither {record_path(path).name} nor {checksum_path(path).name} lies beside it"
-    expected = checksum.read_text(encoding="ascii", errors="replace").strip().lower()
+    expected = _text_of(checksum).strip().lower()
     if not CRC32.fullmatch(expected):
         return f"{checksum.name} holds no CRC-32"
     status = path.stat()
     found = _crc32_once(path, status.st_size, status.st_mtime_ns)
     return "" if found == expected else f"its CRC-32 is not the one in {checksum.name}"
+
+
+def _text_of(path: Path) -> str:
+    """What a small file says, whichever of the ways in which editors save text: Windows' set a mark before it."""
+    data = path.read_bytes()
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if wide else "utf-8-sig", errors="replace")
 
 
 @functools.lru_cache(maxsize=1 << 10)

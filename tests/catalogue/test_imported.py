@@ -54,9 +54,15 @@ def test_its_file_is_a_copy_that_is_trusted_until_it_is_altered(mine, tmp_path):
     assert store.ensure(made) == path
     path.write_bytes(GRAPH + b"?")
     assert store.find(made) is None
-    assert ears.notices == [f"{path} is not used: its content is not what was fetched."]
-    with pytest.raises(ModelError, match=r"^imported/mine\.onnx is not there, and cannot be fetched from anywhere\."):
+    assert ears.notices == [f"{path} is not used: its content is not what was imported."]
+    again = "Import it again, or choose another model."
+    with pytest.raises(ModelError) as refused:
         store.ensure(made)
+    assert str(refused.value) == f"The imported model {path} was altered: its content is not what was imported. {again}"
+    path.unlink()
+    with pytest.raises(ModelError) as refused:
+        store.ensure(made)
+    assert str(refused.value) == f"The imported model {path} is not there any more. {again}"
 
 
 def test_several_may_be_imported(mine, tmp_path):
@@ -69,6 +75,19 @@ def test_several_may_be_imported(mine, tmp_path):
 def test_a_name_that_is_no_name_of_a_file_is_refused(name):
     with pytest.raises(UsageError, match="cannot be the name of a model"):
         check_name(name, ())
+
+
+def test_a_name_may_be_long_but_not_too_long_for_the_files_made_of_it(mine, tmp_path):
+    longest = "a" * 128
+    check_name(longest, ())
+    take_in(mine, tmp_path, longest)
+    assert [one.name for one in imported_cards(tmp_path, CATALOGUE.cards())] == [longest]
+    with pytest.raises(UsageError) as refused:
+        check_name("a" * 300, ())
+    assert str(refused.value) == (
+        f"{'a' * 200}... (300 characters) cannot be the name of a model. "
+        "Give it one with --name, of letters, digits, dots and dashes, no more than 128."
+    )
 
 
 def test_a_name_that_another_model_has_is_refused():

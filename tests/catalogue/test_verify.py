@@ -154,6 +154,23 @@ def test_a_published_file_with_the_right_checksum_is_trusted_whatever_it_looks_l
     assert verify.fault(path, published_file()) == ""
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le-with-mark", "utf-16-be-with-mark"])
+def test_a_checksum_counts_however_an_editor_saved_it(tmp_path, encoding):
+    path = tmp_path / "toy.onnx"
+    path.write_bytes(GRAPH)
+    text = f"{zlib.crc32(GRAPH):08X}\r\n"
+    coding, _, mark = encoding.partition("-with-")
+    path.with_suffix(".hash").write_bytes((("\ufeff" if mark else "") + text).encode(coding))
+    assert verify.fault(path, published_file()) == ""
+
+
+def test_a_checksum_that_is_half_a_character_is_named(tmp_path):
+    path = tmp_path / "toy.onnx"
+    path.write_bytes(GRAPH)
+    path.with_suffix(".hash").write_bytes(b"\xff\xfe1")
+    assert verify.fault(path, published_file()) == "toy.hash holds no CRC-32"
+
+
 @pytest.mark.parametrize("text", ["", "<html>", "12345", "version https://git-lfs.github.com/spec/v1", "0x123456"])
 def test_a_checksum_that_is_none_is_named(tmp_path, text):
     path = tmp_path / "toy.onnx"
