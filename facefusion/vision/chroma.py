@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from facefusion.core.values import Affine, Region, Size
 from facefusion.vision.geometry import compose, invert, scale_of
-from facefusion.vision.warp import Samples, SamplesT, reach, sample, span, spread, stretch
+from facefusion.vision.warp import Samples, SamplesT, interpolate, sample, spread
 
 Taps: TypeAlias = tuple[int, npt.NDArray[np.float32]]
 """Offset of the first pixel from a sample's first one, and the weight of each from there on."""
@@ -42,13 +42,8 @@ def sample_raised(plane: SamplesT, frame_to_plane: Affine, frame_to_crop: Affine
     steps_x, steps_y = _steps(frame_to_plane)
     if max(steps_x, steps_y) == 1 or scale_of(frame_to_crop) * max(steps_x, steps_y) < FINER:
         return sample(plane, compose(frame_to_crop, invert(frame_to_plane)), size)
-    height, width = plane.shape[:2]
-    wanted = reach(invert(frame_to_crop), size)
-    left, right = span(wanted.left, wanted.right, width * steps_x)
-    top, bottom = span(wanted.top, wanted.bottom, height * steps_y)
-    corner = np.array([[1.0, 0.0, left], [0.0, 1.0, top]])
-    raised = stretch(plane, compose(frame_to_plane, corner), Size(right - left, bottom - top))
-    return sample(raised, compose(frame_to_crop, corner), size)
+    # Raised to the pixels and then interpolated between them, or interpolated at once: it is the same broken line.
+    return interpolate(plane, compose(frame_to_plane, invert(frame_to_crop)), size)
 
 
 def lay_lowered(frame_to_plane: Affine, peak: int) -> Lay:

@@ -53,9 +53,13 @@ def reach(crop_to_plane: Affine, size: Size) -> Region:
     return image_of(crop_to_plane, Region(0, 0, size.width, size.height), margin)
 
 
-def stretch(plane: SamplesT, out_to_plane: Affine, size: Size) -> SamplesT:
-    """Interpolate between the pixels of a plane linearly, its border repeated; for maps that do not shrink."""
-    return _interpolate(plane, out_to_plane, size, border=None)
+def interpolate(plane: SamplesT, crop_to_plane: Affine, size: Size) -> SamplesT:
+    """Read a crop of ``size`` out of a plane by linear interpolation alone; for maps that do not shrink."""
+    wanted = image_of(crop_to_plane, Region(0, 0, size.width, size.height), 2)
+    height, width = plane.shape[:2]
+    (left, right), (top, bottom) = span(wanted.left, wanted.right, width), span(wanted.top, wanted.bottom, height)
+    part = cast("SamplesT", plane[top:bottom, left:right])
+    return _interpolate(part, crop_to_plane - _shift(left, top), size, border=None)
 
 
 def spread(crop: SamplesT, crop_to_plane: Affine, region: Region) -> SamplesT:
