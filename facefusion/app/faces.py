@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from facefusion.catalogue.card import ModelCard
@@ -16,7 +16,7 @@ from facefusion.faces.classify.families import build_classifier
 from facefusion.faces.detect.families import build_detector
 from facefusion.faces.detect.search import FaceSearch
 from facefusion.faces.landmark.families import build_landmarker, build_refiner
-from facefusion.faces.mask.base import MaskUse
+from facefusion.faces.mask.base import BOX, MaskUse
 from facefusion.faces.mask.families import build_occluder, build_parser
 from facefusion.faces.mask.masker import FaceMasker
 from facefusion.faces.recognise.families import build_recogniser
@@ -32,6 +32,8 @@ from facefusion.faces.settings import (
 from facefusion.faces.track import FaceTracker, TrackerLimits
 
 FACE_CLASSIFIER = "face_classifier"
+WHOLE = 100
+"""Percent."""
 
 
 def face_models(snapshot: Snapshot) -> dict[str, str]:
@@ -82,6 +84,29 @@ def mask_models(snapshot: Snapshot, use: MaskUse) -> dict[str, str]:
     names = {"face_occluder": settings.face_occluder_model, "face_parser": settings.face_parser_model}
     types = use.types(settings.face_mask_types)
     return {kind: names[kind] for mask, kind in MASK_MODELS.items() if mask in types}
+
+
+def check_padding(snapshot: Snapshot, uses: Iterable[MaskUse]) -> None:
+    """Refuse a padding that leaves nothing of the box.
+
+    Args:
+        snapshot: the settings in force.
+        uses: which masks the chosen processors heed.
+
+    Raises:
+        UsageError: it does so, and one of them heeds it.
+    """
+    settings = snapshot.get(FaceMaskerSettings)
+    top, right, bottom, left = settings.padding
+    if not any(use.padded and BOX in use.types(settings.face_mask_types) for use in uses):
+        return
+    for first, second, one, other in ((top, bottom, "top", "bottom"), (left, right, "left", "right")):
+        if first + second >= WHOLE:
+            raise UsageError(
+                f"face_mask_padding = {' '.join(map(str, settings.face_mask_padding))}: {first} percent from the {one} "
+                f"and {second} from the {other} leave nothing of a face to change",
+                f"Give numbers whose sums are below {WHOLE}: top and bottom, left and right.",
+            )
 
 
 def build_masker(snapshot: Snapshot, use: MaskUse, cards: Mapping[str, ModelCard], bench: Bench) -> FaceMasker:

@@ -9,8 +9,10 @@ from pathlib import Path
 from facefusion.app.subject import Subject
 from facefusion.config.origin import DEFAULT
 from facefusion.config.state import Snapshot
+from facefusion.config.values import format_value
 from facefusion.core.errors import PastEndError
 from facefusion.core.values import Embedding, Face, FaceTraits, Frame
+from facefusion.core.wording import counted, shown
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.face_map import REFERENCE
 from facefusion.faces.recast import RecastSelector, Reference, find_numbered_faces, lookalikes
@@ -49,7 +51,7 @@ def face_selectors(
     settings = snapshot.get(FaceSelectorSettings)
     people = TraitFilter.of(settings, _largest_traits(sources, analyser) if automatic_filters(settings) else None)
     explicit = snapshot.origin("reference_frame_number") != DEFAULT
-    start = max(settings.reference_frame_number, 0) if explicit else first_frame
+    start = settings.reference_frame_number if explicit else first_frame
     if settings.face_map:
         numbered: tuple[Face, ...] = ()
         if settings.mapping.faces_needed:
@@ -63,6 +65,27 @@ def face_selectors(
         with _reference_frames(subject, start, explicit=explicit) as frames:
             reference = find_reference(frames, analyser, settings, events, explicit=explicit, people=people)
     return lambda: FaceSelector(settings, reference, people)
+
+
+def nobody(subject: Subject, snapshot: Snapshot, found: int) -> str:
+    """Why no face was worked on, for people: there is none, or the settings mean none of those there are.
+
+    Args:
+        subject: the target.
+        snapshot: the settings in force.
+        found: faces found in it, of a video in each frame anew.
+    """
+    same = "so the result shows what the target shows."
+    if found == 0:
+        return f"No face to work on was found in {subject.info.path}, {same}"
+    settings = snapshot.get(FaceSelectorSettings)
+    values = (
+        (spec.name, format_value(spec, snapshot.value(spec)))
+        for spec in map(snapshot.schema.__getitem__, settings.narrowing)
+    )
+    meant = ", ".join(f"{name} = {shown(value)}" for name, value in values)
+    every = "" if subject.still is not None else ", counted anew in each frame"
+    return f"Of {counted(found, 'face')} found in {subject.info.path}{every}, none is meant by {meant}, {same}"
 
 
 @contextmanager

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from facefusion.app.faces import build_analyser, build_masker, face_models, mask_models
+from facefusion.app.faces import build_analyser, build_masker, check_padding, face_models, mask_models
 from facefusion.app.models import Models, Runners, open_store
 from facefusion.app.resources import Resources, threads_per_run
-from facefusion.app.selection import face_selectors
+from facefusion.app.selection import face_selectors, nobody
 from facefusion.app.sessions import Sessions
 from facefusion.app.sources import Photos, read_sources, source_photos
 from facefusion.app.subject import Subject, face_finder
@@ -120,8 +120,7 @@ class _Step:
         self._tell(processed.notices)
         outcome = processed.outcome
         if self._needs_faces() and outcome.faces == 0:
-            message = f"No face to work on was found in {target}, so the result shows what the target shows."
-            self._events.emit(Notice(message, warning=True))
+            self._events.emit(Notice(nobody(subject, self._snapshot, outcome.faces_found), warning=True))
         return RunReport(
             output=str(output),
             frames=outcome.frames,
@@ -176,13 +175,14 @@ class _Step:
         return self._snapshot.get(OutputSettings).size_of(output)
 
     def _check_selection(self) -> None:
-        """Look at the settings that say whom to work on, before anything is fetched.
+        """Look at the settings that say whom and what of them to work on, before anything is fetched.
 
         Raises:
-            UsageError: they let nobody through.
+            UsageError: they let nobody through, or nothing of anybody.
         """
         settings = self._snapshot.get(FaceSelectorSettings)
         check_ages(settings)
+        check_padding(self._snapshot, [chosen.kind.masks for chosen in self._chosen])
         if settings.face_map and not self._needs_faces():
             message = "--face-map has no effect: none of the chosen processors works on faces."
             self._events.emit(Notice(message, warning=True))

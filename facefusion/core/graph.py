@@ -262,7 +262,7 @@ class FittedGraph:
             # What does not fit would come out at the other end: white for black.
             _refuse(self._model, f"the input {name} to hold {low:g} to {high:g}", f"type {dtype}")
         rounded = np.rint(tensor)
-        if -1 <= low and high <= 1 and not np.array_equal(rounded, tensor):
+        if low >= -1 and high <= 1 and not np.array_equal(rounded, tensor):
             # A picture in 0..1 would keep two tones, its halves.
             _refuse(self._model, f"the input {name} to hold fractions from {low:g} to {high:g}", f"type {dtype}")
         return rounded.astype(dtype)

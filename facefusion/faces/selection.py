@@ -121,12 +121,15 @@ class FaceSelector:
 def reference_face(faces: Sequence[Face], settings: FaceSelectorSettings) -> Face:
     """The reference among the faces of one picture: by order and position, the last where there are fewer.
 
+    A position below 0 counts from the end, as in FaceFusion; the first face where there are fewer.
+
     Raises:
         ValueError: there are no faces.
     """
     if not faces:
         raise ValueError("no face to choose a reference from")
-    position = min(max(settings.reference_face_position, 0), len(faces) - 1)
+    position, count = settings.reference_face_position, len(faces)
+    position = max(position + count, 0) if position < 0 else min(position, count - 1)
     return sort_faces(faces, settings.face_selector_order)[position]
 
 

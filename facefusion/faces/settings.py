@@ -139,7 +139,9 @@ class FaceSelectorSettings:
     )
     face_selector_age_end: int | None = option(None, "work only on faces below this age", minimum=0, maximum=100)
     reference_face_position: int = option(
-        0, "which face of the reference frame is the reference, counted in the order from 0; the last where too large"
+        0,
+        "which face of the reference frame is the reference, counted in the order from 0; the last where too large; "
+        "-1 is the last, -2 the one before",
     )
     reference_face_distance: float = option(
         0.3,
@@ -148,7 +150,7 @@ class FaceSelectorSettings:
         maximum=1.0,
         former_defaults=("0.6",),
     )
-    reference_frame_number: int = option(0, "frame of the target video that shows the reference face")
+    reference_frame_number: int = option(0, "frame of the target video that shows the reference face", minimum=0)
     face_map: tuple[str, ...] = option(
         (),
         "who becomes whom, where several people are replaced: REFERENCE is a picture of one, or the number of a face "
@@ -172,6 +174,12 @@ class FaceSelectorSettings:
     def by_identity(self) -> bool:
         """Whether faces are chosen by who they are."""
         return self.face_selector_mode == "reference" or bool(self.face_map)
+
+    @property
+    def narrowing(self) -> tuple[str, ...]:
+        """All options by which faces are passed over: filters, and those that say how alike somebody must look."""
+        by_likeness = ("face_map",) if self.face_map else ()
+        return (*self.filters, *by_likeness, *(("reference_face_distance",) if self.by_identity else ()))
 
     @property
     def filters(self) -> tuple[str, ...]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from facefusion.app.faces import build_masker, mask_models
+from facefusion.app.faces import build_masker, check_padding, mask_models
 from facefusion.cli.application import load_application
 from facefusion.cli.main import program_schema
 from facefusion.config.state import Snapshot
+from facefusion.core.errors import UsageError
 from facefusion.faces.bench import Bench
 from facefusion.faces.mask.base import NO_MASKS, SEAM_MASKS, SWAP_MASKS
 from facefusion.faces.mask.curve import soften_inward
@@ -35,6 +36,36 @@ def snapshot(**values):
 def test_a_model_is_asked_for_only_where_a_processor_heeds_its_mask(use, types, models):
     chosen = snapshot(face_mask_types=types, face_occluder_model="xseg_2", face_parser_model="bisenet_resnet_18")
     assert mask_models(chosen, use) == models
+
+
+@pytest.mark.parametrize(
+    ("padding", "sides"),
+    [
+        ((100,), "100 percent from the top and 100 from the bottom"),
+        ((60, 0, 40, 0), "60 percent from the top and 40 from the bottom"),
+        ((0, 30, 0, 70), "70 percent from the left and 30 from the right"),
+    ],
+)
+def test_a_padding_that_leaves_nothing_of_a_face_is_refused(padding, sides):
+    with pytest.raises(UsageError) as refused:
+        check_padding(snapshot(face_mask_padding=padding), [NO_MASKS, SWAP_MASKS])
+    assert str(refused.value) == (
+        f"face_mask_padding = {' '.join(map(str, padding))}: {sides} leave nothing of a face to change. "
+        "Give numbers whose sums are below 100: top and bottom, left and right."
+    )
+
+
+@pytest.mark.parametrize(
+    ("use", "about"),
+    [
+        (SWAP_MASKS, {"face_mask_padding": (60, 0, 39, 99)}),
+        (SWAP_MASKS, {"face_mask_padding": (100,), "face_mask_types": ("area",)}),
+        (SEAM_MASKS, {"face_mask_padding": (100,)}),
+        (NO_MASKS, {"face_mask_padding": (100,)}),
+    ],
+)
+def test_a_padding_that_leaves_something_or_that_nobody_heeds_is_taken(use, about):
+    check_padding(snapshot(**about), [use])
 
 
 def test_the_masker_gets_the_networks_of_the_models_chosen(tmp_path):

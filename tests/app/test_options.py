@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from facefusion.app.faces import build_tracker
-from facefusion.core.errors import ModelError, PastEndError
+from facefusion.core.errors import ModelError, OptionError, PastEndError, UsageError
 from facefusion.faces.track import TrackerLimits
 from tests.app.conftest import TARGET, Run, settings
 from tests.faces.stage import Troupe
@@ -125,8 +125,15 @@ def test_a_reference_frame_that_is_not_there_is_named_with_its_option(run: Run, 
     )
 
 
-def test_a_reference_frame_below_zero_is_the_first(make: Make, usual: np.ndarray) -> None:
-    np.testing.assert_array_equal(make(reference_frame_number=-1), usual)
+def test_a_padding_that_leaves_nothing_is_refused_before_the_work(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="face_mask_padding = 100: 100 percent from the top"):
+        run(tmp_path / "out.mp4", face_mask_padding=(100,))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reference_frame_below_zero_is_refused(engine) -> None:
+    with pytest.raises(OptionError, match="reference_frame_number = -1: must be at least 0"):
+        settings(engine, reference_frame_number=-1)
 
 
 def test_a_pixel_boost_changes_nothing_where_the_mesh_swaps_at_the_frames_own_size(

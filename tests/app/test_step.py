@@ -180,6 +180,21 @@ def test_a_target_without_a_face_comes_out_as_it_was_and_that_is_said(
     assert warnings == [f"No face to work on was found in {target}, so the result shows what the target shows."]
 
 
+def test_where_none_of_the_faces_is_meant_it_is_said_how_many_there_are_and_by_what(
+    run: Run, sink: RecordingSink, still: Path, tmp_path: Path
+) -> None:
+    run(tmp_path / "out.png", target_path=still, reference_face_distance=0.0)
+    items = (f"{SOURCE}={SOURCE}",)
+    run(tmp_path / "out.mp4", trim_frame_end=2, source_paths=(), face_map=items)
+    warnings = [event.message for event in sink.events if isinstance(event, Notice) and event.warning]
+    assert warnings == [
+        f"Of 1 face found in {still}, none is meant by reference_face_distance = 0.0, "
+        "so the result shows what the target shows.",
+        f"Of 2 faces found in {TARGET}, counted anew in each frame, none is meant by face_map = {items[0]}, "
+        "reference_face_distance = 0.3, so the result shows what the target shows.",
+    ]
+
+
 def test_a_source_without_a_face_is_named(run: Run, tmp_path: Path) -> None:
     source = tmp_path / "wall.png"
     cv2.imwrite(str(source), np.full((120, 160, 3), 128, np.uint8))

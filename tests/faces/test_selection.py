@@ -120,7 +120,9 @@ def test_reference_without_one_takes_nobody():
     assert FaceSelector(FaceSelectorSettings(), REFERENCE).select([replace(face(), embedding=None)]) == ()
 
 
-@pytest.mark.parametrize(("position", "name"), [(0, "b"), (1, "c"), (2, "a"), (9, "a"), (-1, "b")])
+@pytest.mark.parametrize(
+    ("position", "name"), [(0, "b"), (1, "c"), (2, "a"), (9, "a"), (-1, "a"), (-3, "b"), (-9, "b")]
+)
 def test_reference_position(position, name):
     settings = FaceSelectorSettings(reference_face_position=position)
     assert reference_face(list(FACES.values()), settings) is FACES[name]

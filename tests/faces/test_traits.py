@@ -40,6 +40,20 @@ def passing(people, source=None, **settings):
 
 
 @pytest.mark.parametrize(
+    ("settings", "narrowing"),
+    [
+        ({}, ("reference_face_distance",)),
+        ({"face_selector_mode": "many"}, ()),
+        ({"face_selector_mode": "one", "face_selector_age_start": 99}, ("face_selector_age_start",)),
+        ({"face_selector_gender": "male"}, ("face_selector_gender", "reference_face_distance")),
+        ({"face_selector_mode": "many", "face_map": ("a.png=b.png",)}, ("face_map", "reference_face_distance")),
+    ],
+)
+def test_what_may_have_left_everybody_out(settings, narrowing):
+    assert FaceSelectorSettings(**settings).narrowing == narrowing
+
+
+@pytest.mark.parametrize(
     ("settings", "meant"),
     [
         ({}, [GIRL, WOMAN, MAN, None]),
