@@ -29,6 +29,7 @@ from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.bench import Bench
+from facefusion.faces.mask.base import MaskUse
 from facefusion.faces.settings import FaceSelectorSettings
 from facefusion.faces.traits import automatic_filters, check_ages
 from facefusion.inference.interruption import Interruption
@@ -182,7 +183,7 @@ class _Step:
         """
         settings = self._snapshot.get(FaceSelectorSettings)
         check_ages(settings)
-        check_padding(self._snapshot, [chosen.kind.masks for chosen in self._chosen])
+        check_padding(self._snapshot, map(self._masks, self._chosen))
         if settings.face_map and not self._needs_faces():
             message = "--face-map has no effect: none of the chosen processors works on faces."
             self._events.emit(Notice(message, warning=True))
@@ -215,9 +216,13 @@ class _Step:
         choices = face_models(self._snapshot) if self._needs_faces() else {}
         choices[CONTENT_ANALYSER] = self._snapshot.get(ContentAnalyserSettings).content_analyser_model
         for chosen in self._chosen:
-            choices |= mask_models(self._snapshot, chosen.kind.masks)
+            choices |= mask_models(self._snapshot, self._masks(chosen))
             choices |= chosen.kind.models(self._snapshot.get(chosen.entry.settings))
         return choices
+
+    def _masks(self, chosen: _Chosen) -> MaskUse:
+        """Those that a processor heeds."""
+        return chosen.kind.masks(self._snapshot.get(chosen.entry.settings))
 
     def _kinds_per_frame(self) -> tuple[str, ...]:
         """Kinds of models that frames need; what only sources needed may go."""
@@ -263,7 +268,7 @@ class _Step:
             sources=sources,
             target=subject.target,
             events=self._events,
-            masker=build_masker(self._snapshot, chosen.kind.masks, models.cards, Bench(runners, models.companions)),
+            masker=build_masker(self._snapshot, self._masks(chosen), models.cards, Bench(runners, models.companions)),
         )
         return chosen.kind.build(workshop)
 

@@ -136,6 +136,8 @@ class Face:
     """Probability that the mesh lies on a face, 0..1; none where no mesh was made."""
     landmarks68: Landmarks68 | None = None
     """Of a landmarker of its own; where none, those that the mesh gives are meant."""
+    estimate68: Landmarks68 | None = None
+    """The same points as a network guesses them from the five alone; where one was asked how the face is turned."""
     traits: FaceTraits | None = None
     embedding: Embedding | None = None
     track: int | None = None

@@ -108,6 +108,15 @@ class Workshop:
     """Bounds what of a face is changed, by the masks that the processor's kind names."""
 
 
+def always(masks: MaskUse) -> Callable[[Any], MaskUse]:
+    """The masks that a processor heeds whatever its settings are."""
+    return lambda _settings: masks
+
+
+UNMASKED = always(NO_MASKS)
+"""Of a processor that heeds none."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessorKind:
     """How the rest of the program sees a processor before it is built."""
@@ -117,5 +126,5 @@ class ProcessorKind:
     """From the settings to the models needed: kind of model to the name chosen, or ``auto``."""
     needs_sources: bool = False
     needs_faces: bool = True
-    masks: MaskUse = NO_MASKS
-    """Which masks it heeds; no model is fetched for one that no processor heeds."""
+    masks: Callable[[Any], MaskUse] = UNMASKED
+    """From the settings to the masks it heeds; no model is fetched for one that no processor heeds."""

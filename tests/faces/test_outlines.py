@@ -204,9 +204,11 @@ def test_a_landmarker_that_is_not_sure_is_not_believed(toys):
     (found,) = unsure.refine(picture, [face])
     estimate = WEIGHTS @ face.landmarks5
     np.testing.assert_allclose(found.landmarks68, estimate, atol=0.01)
+    np.testing.assert_array_equal(found.estimate68, found.landmarks68)
     mesh = np.random.default_rng(0).uniform(0, 400, (478, 3)).astype(np.float32)
     (meshed,) = unsure.refine(picture, [Face(face.box, 0.9, face.landmarks5, mesh)])
     assert meshed.landmarks68 is None
+    np.testing.assert_allclose(meshed.estimate68, estimate, atol=0.01)
     np.testing.assert_array_equal(aligned_points(meshed), five_of_sixty_eight(sixty_eight_points(mesh)))
 
 

@@ -9,13 +9,14 @@ import pytest
 
 from facefusion.core.values import Face, Size
 from facefusion.faces.landmark.points import aligned_points, five_of_sixty_eight, outline_points
-from facefusion.faces.mask.base import OUTLINE_MASKS
+from facefusion.faces.mask.base import NO_MASKS, OUTLINE_MASKS
 from facefusion.faces.mask.masker import FaceMasker
 from facefusion.faces.settings import FaceMaskerSettings
 from facefusion.observability.events import Notice
 from facefusion.processors.base import Scene, Target, Workshop
 from facefusion.processors.face_debugger.processor import (
     DETECTED_COLOUR,
+    ESTIMATED_COLOUR,
     KIND,
     READ_COLOUR,
     UNREAD_COLOUR,
@@ -49,7 +50,7 @@ def masker(**settings) -> FaceMasker:
 
 def drawn(*items: str, faces: tuple[Face, ...] = (FACE,), size: tuple[int, int] = (160, 120), **settings) -> np.ndarray:
     picture = BgrPicture(np.zeros((*size[::-1], 3), np.uint8))
-    return np.asarray(processed(FaceDebugger(items, masker(**settings)), picture, faces).to_bgr())
+    return np.asarray(processed(FaceDebugger(items, masker(**settings), RecordingSink()), picture, faces).to_bgr())
 
 
 def colours(pixels: np.ndarray) -> set[tuple[int, ...]]:
@@ -165,26 +166,50 @@ class TestMask:
 
         made = FaceMasker(FaceMaskerSettings(face_mask_types=("occlusion",)), OUTLINE_MASKS, Looks())
         picture = BgrPicture(np.zeros((120, 160, 3), np.uint8))
-        FaceDebugger(("face-mask",), made).process([Scene(picture, (FACE, FACE), None)])
+        FaceDebugger(("face-mask",), made, RecordingSink()).process([Scene(picture, (FACE, FACE), None)])
         assert len(seen) == 2
         assert not any(pixels.any() for pixels in seen)
         assert picture.to_bgr().any()
 
     def test_masks_heed_what_the_user_chose_but_for_the_softness(self) -> None:
-        assert KIND.masks is OUTLINE_MASKS
+        assert KIND.masks(FaceDebuggerSettings()) is OUTLINE_MASKS
         assert OUTLINE_MASKS.blur == 0
         assert OUTLINE_MASKS.padded
 
+    def test_masks_that_are_not_drawn_do_not_count(self) -> None:
+        """So that no model is fetched for them."""
+        settings = FaceDebuggerSettings(face_debugger_items=("bounding-box", "face-landmark-68"))
+        assert KIND.masks(settings) is NO_MASKS
 
-def test_what_cannot_be_drawn_is_said() -> None:
+
+ESTIMATE = (np.stack(np.divmod(np.arange(68), 8), axis=1) * 9 + 20).astype(np.float32)
+
+
+def test_an_estimate_is_drawn_where_there_is_one() -> None:
+    pixels = drawn("face-landmark-68/5", faces=(replace(FACE, estimate68=ESTIMATE),))
+    assert colours(pixels) == {ESTIMATED_COLOUR}
+    for x, y in ESTIMATE.astype(int):
+        assert tuple(pixels[y, x].tolist()) == ESTIMATED_COLOUR
+
+
+def test_where_there_is_no_estimate_it_is_said_once() -> None:
     sink = RecordingSink()
     settings = FaceDebuggerSettings(face_debugger_items=("face-landmark-68/5",))
     target = Target(size=Size(8, 8), frame_rate=0, is_video=False)
-    KIND.build(Workshop(settings, {}, lambda card: pytest.fail("no graph"), {}, (), target, sink))
-    notices = [event for event in sink.events if isinstance(event, Notice)]
-    assert len(notices) == 1
-    assert "face-landmark-68/5 is not drawn" in notices[0].message
-    assert notices[0].warning
+    debugger = KIND.build(Workshop(settings, {}, lambda card: pytest.fail("no graph"), {}, (), target, sink))
+    picture = BgrPicture(np.zeros((120, 160, 3), np.uint8))
+    debugger.process([Scene(picture, (), None), Scene(picture, (replace(FACE, estimate68=ESTIMATE),), None)])
+    assert sink.events == []
+    for _ in range(2):
+        debugger.process([Scene(picture, (FACE, FACE), None)])
+    assert sink.events == [
+        Notice(
+            "face_debugger: face-landmark-68/5 is not drawn: the landmarker in use reads the 68 points off the "
+            "picture, with no estimate from the five before; choose another --face-landmarker-model, and a "
+            "--face-landmarker-score above 0.",
+            warning=True,
+        )
+    ]
 
 
 def test_points_of_a_landmarker_are_drawn_where_there_are_some() -> None:

@@ -22,7 +22,7 @@ from facefusion.vision.geometry import invert, transform_points
 
 
 class OutlineRefiner:
-    """Gives faces 68 points of their own. Thread-safe.
+    """Gives faces 68 points of their own, and keeps what was guessed of them to tell the turn. Thread-safe.
 
     A face of which the landmarker is not sure keeps the points of its mesh; one without a mesh gets an estimate.
 
@@ -61,7 +61,7 @@ class OutlineRefiner:
                 points = transform_points(invert(crop.frame_to_crop), reading.points.astype(np.float64)).astype(
                     np.float32
                 )
-            refined.append(replace(face, landmarks68=points))
+            refined.append(replace(face, landmarks68=points, estimate68=estimate))
         return refined
 
 

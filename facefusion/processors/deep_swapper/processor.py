@@ -14,7 +14,7 @@ from facefusion.faces.aligned import AlignedFace, align, rounds
 from facefusion.faces.mask.base import OWN_FACE_MASKS
 from facefusion.faces.mask.masker import FaceMasker
 from facefusion.observability.events import Notice
-from facefusion.processors.base import ProcessorKind, Scene, Workshop
+from facefusion.processors.base import ProcessorKind, Scene, Workshop, always
 from facefusion.processors.deep_swapper.network import TEMPLATE, DeepFace
 from facefusion.processors.deep_swapper.settings import DeepSwapperSettings
 from facefusion.vision.colour_match import match_colours
@@ -82,4 +82,4 @@ def _build(workshop: Workshop) -> DeepSwapper:
     return DeepSwapper(network, workshop.masker)
 
 
-KIND = ProcessorKind(build=_build, models=_models, masks=OWN_FACE_MASKS)
+KIND = ProcessorKind(build=_build, models=_models, masks=always(OWN_FACE_MASKS))

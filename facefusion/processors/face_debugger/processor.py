@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 
 import cv2
@@ -9,9 +10,9 @@ import numpy as np
 
 from facefusion.core.values import Affine, Box, Face, Frame, Landmarks5, Mask, Picture, Size
 from facefusion.faces.landmark.points import aligned_points, five_of_sixty_eight, outline_points
-from facefusion.faces.mask.base import OUTLINE_MASKS, FaceCrop
+from facefusion.faces.mask.base import NO_MASKS, OUTLINE_MASKS, FaceCrop, MaskUse
 from facefusion.faces.mask.masker import FaceMasker
-from facefusion.observability.events import Notice
+from facefusion.observability.events import EventSink, Notice
 from facefusion.processors.base import ProcessorKind, Scene, Workshop
 from facefusion.processors.face_debugger.settings import FaceDebuggerSettings
 from facefusion.processors.face_debugger.sheet import Colour, Mark, Points, draw
@@ -35,6 +36,8 @@ SHOWN = 100 / 255
 
 FACE_MASK = "face-mask"
 ESTIMATED_68 = "face-landmark-68/5"
+ESTIMATED_COLOUR = UNREAD_COLOUR
+"""Of the 68 points that are guessed from the detector's five."""
 
 
 class FaceDebugger:
@@ -43,13 +46,17 @@ class FaceDebugger:
     Args:
         items: values of ``--face-debugger-items``.
         masker: what masks of the item ``face-mask`` let through.
+        events: told once where an item cannot be drawn.
     """
 
     name = "face_debugger"
 
-    def __init__(self, items: Sequence[str], masker: FaceMasker) -> None:
+    def __init__(self, items: Sequence[str], masker: FaceMasker, events: EventSink) -> None:
         self._items = frozenset(items)
         self._masker = masker
+        self._events = events
+        self._lock = threading.Lock()
+        self._told = False
 
     def output_size(self, size: Size) -> Size:
         """Same as the input."""
@@ -66,6 +73,8 @@ class FaceDebugger:
         """
         for scene in scenes:
             masks = self._outlines(scene) if FACE_MASK in self._items else [[] for _ in scene.faces]
+            if ESTIMATED_68 in self._items and any(face.estimate68 is None for face in scene.faces):
+                self._tell_unestimated()
             for face, outlines in zip(scene.faces, masks, strict=True):
                 width = float(face.box[2] - face.box[0])
                 draw(scene.picture, self._marks(face, outlines), max(1, round(width / LINES_PER_BOX)))
@@ -74,6 +83,15 @@ class FaceDebugger:
     def afresh(self) -> FaceDebugger:
         """Itself: nothing is kept from frame to frame."""
         return self
+
+    def _tell_unestimated(self) -> None:
+        with self._lock:
+            if self._told:
+                return
+            self._told = True
+        reason = "the landmarker in use reads the 68 points off the picture, with no estimate from the five before"
+        remedy = "choose another --face-landmarker-model, and a --face-landmarker-score above 0"
+        self._events.emit(Notice(f"face_debugger: {ESTIMATED_68} is not drawn: {reason}; {remedy}.", warning=True))
 
     def _outlines(self, scene: Scene) -> list[list[Points]]:
         """Around what all masks of each face let through, in the frame."""
@@ -92,6 +110,8 @@ class FaceDebugger:
         marks += [Mark(line, UNREAD_COLOUR if points is None else READ_COLOUR, closed=True) for line in outlines]
         if "face-landmark-5" in self._items:
             marks.append(Mark(face.landmarks5, DETECTED_COLOUR))
+        if face.estimate68 is not None and ESTIMATED_68 in self._items:
+            marks.append(Mark(face.estimate68, ESTIMATED_COLOUR))
         if points is not None and "face-landmark-5/68" in self._items:
             marks.append(Mark(five_of_sixty_eight(points), READ_COLOUR))
         if points is not None and "face-landmark-68" in self._items:
@@ -127,11 +147,11 @@ def _models(settings: FaceDebuggerSettings) -> Mapping[str, str]:
 
 
 def _build(workshop: Workshop) -> FaceDebugger:
-    items = workshop.settings.face_debugger_items
-    if ESTIMATED_68 in items:
-        reason = "the 68 points of a face are read off the picture, and none estimated from the five"
-        workshop.events.emit(Notice(f"face_debugger: {ESTIMATED_68} is not drawn: {reason}.", warning=True))
-    return FaceDebugger(items, workshop.masker)
+    return FaceDebugger(workshop.settings.face_debugger_items, workshop.masker, workshop.events)
 
 
-KIND = ProcessorKind(build=_build, models=_models, masks=OUTLINE_MASKS)
+def _masks(settings: FaceDebuggerSettings) -> MaskUse:
+    return OUTLINE_MASKS if FACE_MASK in settings.face_debugger_items else NO_MASKS
+
+
+KIND = ProcessorKind(build=_build, models=_models, masks=_masks)

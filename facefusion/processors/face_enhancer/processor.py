@@ -9,7 +9,7 @@ from facefusion.catalogue.families import family_of
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.faces.mask.base import SEAM_MASKS
 from facefusion.observability.events import Notice
-from facefusion.processors.base import ProcessorKind, Scene, Workshop
+from facefusion.processors.base import ProcessorKind, Scene, Workshop, always
 from facefusion.processors.face_enhancer.families.base import EnhancerFamily
 from facefusion.processors.face_enhancer.families.restoration import Restoration
 from facefusion.processors.face_enhancer.families.super_resolution import EnlargedFaces
@@ -77,4 +77,4 @@ def _build(workshop: Workshop) -> FaceEnhancer:
     return FaceEnhancer(family)
 
 
-KIND = ProcessorKind(build=_build, models=_models, masks=SEAM_MASKS)
+KIND = ProcessorKind(build=_build, models=_models, masks=always(SEAM_MASKS))

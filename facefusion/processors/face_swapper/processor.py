@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from facefusion.catalogue.families import family_of
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.faces.mask.base import SWAP_MASKS
-from facefusion.processors.base import ProcessorKind, Scene, Workshop
+from facefusion.processors.base import ProcessorKind, Scene, Workshop, always
 from facefusion.processors.face_swapper.families.base import SwapperFamily
 from facefusion.processors.face_swapper.families.blendswap import blendswap
 from facefusion.processors.face_swapper.families.ghost import ghost
@@ -77,4 +77,4 @@ def _build(workshop: Workshop) -> FaceSwapper:
     return FaceSwapper(family)
 
 
-KIND = ProcessorKind(build=_build, models=_models, needs_sources=True, masks=SWAP_MASKS)
+KIND = ProcessorKind(build=_build, models=_models, needs_sources=True, masks=always(SWAP_MASKS))

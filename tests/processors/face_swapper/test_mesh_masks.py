@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from facefusion.faces.landmark.points import sixty_eight_points
-from facefusion.faces.mask.base import SEAM_MASKS, SWAP_MASKS
+from facefusion.faces.mask.base import SWAP_MASKS
 from facefusion.faces.mask.masker import FaceMasker
 from facefusion.faces.settings import FaceMaskerSettings
 from facefusion.processors.face_swapper.families.mesh.family import MeshFamily
 from facefusion.processors.face_swapper.processor import KIND, FaceSwapper
+from facefusion.processors.face_swapper.settings import FaceSwapperSettings
 from facefusion.vision.picture import BgrPicture
 from tests.processors.fakes import processed
 from tests.toys import heads
@@ -103,5 +104,4 @@ def test_an_occluder_that_sees_nothing_in_front_changes_nothing(whole):
 
 
 def test_the_swapper_heeds_every_mask():
-    assert KIND.masks is SWAP_MASKS
-    assert KIND.masks is not SEAM_MASKS
+    assert KIND.masks(FaceSwapperSettings()) == SWAP_MASKS
