@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterator
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -13,9 +15,45 @@ from hypothesis import strategies as st
 
 from facefusion.core.errors import ResourceError, Stopped
 from facefusion.core.stop import StopToken
+from facefusion.pipeline import window
 from facefusion.pipeline.window import Turn, WindowPlan, run_in_order
 
 TIMEOUT = 10.0
+"""Seconds after which what is waited for counts as lost. Far more than any of these tests takes."""
+
+
+def bounded(
+    items: Iterable[int],
+    work: Callable[[int, Turn], Any],
+    plan: WindowPlan,
+    stop: StopToken,
+    under_pressure: Callable[[], bool] = lambda: False,
+    watch: Callable[[], None] = lambda: None,
+) -> Generator[Any, None, None]:
+    """:func:`run_in_order`, which fails where a result does not come: a lost turn would hang the tests for ever."""
+    waited = time.monotonic()
+
+    def watch_the_clock() -> None:
+        watch()
+        assert time.monotonic() - waited < TIMEOUT, "a result never came"
+
+    with closing(run_in_order(items, work, plan, stop, under_pressure, watch_the_clock)) as results:
+        for result in results:
+            yield result
+            waited = time.monotonic()
+
+
+def test_a_result_that_never_comes_fails_a_test_and_does_not_hang_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.TIMEOUT", 0.2)
+    monkeypatch.setattr(window._Turns, "over", lambda turns, number: None)
+
+    def work(number: int, turn: Turn) -> int:
+        with turn:
+            return number
+
+    with pytest.raises(AssertionError, match="a result never came"):
+        list(bounded(range(4), work, WindowPlan(3, 2), StopToken()))
+    assert threads_of_windows() == []
 
 
 def as_it_is(number: int, turn: Turn) -> int:
@@ -38,7 +76,7 @@ def threads_of_windows() -> list[str]:
 )
 def test_every_item_comes_back_once_and_in_order(count: int, workers: int, window: int) -> None:
     plan = WindowPlan(window=window, workers=workers)
-    assert list(run_in_order(range(count), square, plan, StopToken())) == [number * number for number in range(count)]
+    assert list(bounded(range(count), square, plan, StopToken())) == [number * number for number in range(count)]
     assert threads_of_windows() == []
 
 
@@ -58,7 +96,7 @@ def test_no_more_items_than_the_window_are_alive(workers: int, window: int) -> N
                 most = max(most, begun - finished)
             yield number
 
-    for _ in run_in_order(items(), as_it_is, WindowPlan(window, workers), StopToken()):
+    for _ in bounded(items(), as_it_is, WindowPlan(window, workers), StopToken()):
         with lock:
             finished += 1
     assert most <= window
@@ -78,7 +116,7 @@ def test_no_worker_is_idle_while_an_item_waits(length: int) -> None:
         return number
 
     plan = WindowPlan(window=length, workers=2)
-    assert list(run_in_order(range(length), work, plan, StopToken())) == list(range(length))
+    assert list(bounded(range(length), work, plan, StopToken())) == list(range(length))
 
 
 @settings(max_examples=30)
@@ -105,7 +143,7 @@ def test_turns_come_one_at_a_time_in_order_whoever_is_quick(
         return number
 
     count = len(waits)
-    assert list(run_in_order(range(count), work, WindowPlan(window, workers), StopToken())) == list(range(count))
+    assert list(bounded(range(count), work, WindowPlan(window, workers), StopToken())) == list(range(count))
     assert had == sorted(takes & set(range(count)))
 
 
@@ -124,7 +162,7 @@ def test_only_the_turn_is_waited_for() -> None:
                 through.set()
         return number
 
-    assert list(run_in_order(range(2), work, WindowPlan(2, 2), StopToken())) == [0, 1]
+    assert list(bounded(range(2), work, WindowPlan(2, 2), StopToken())) == [0, 1]
 
 
 def test_who_waits_for_a_turn_that_never_comes_is_let_go_by_a_failure() -> None:
@@ -140,7 +178,7 @@ def test_who_waits_for_a_turn_that_never_comes_is_let_go_by_a_failure() -> None:
         return number
 
     with pytest.raises(ValueError, match="nought"):
-        list(run_in_order(range(9), work, WindowPlan(3, 3), StopToken()))
+        list(bounded(range(9), work, WindowPlan(3, 3), StopToken()))
     assert beyond == []
     assert threads_of_windows() == []
 
@@ -154,7 +192,7 @@ def test_a_failure_in_a_turn_is_raised_in_the_caller() -> None:
 
     seen: list[int] = []
     with pytest.raises(ValueError, match="three"):
-        seen.extend(run_in_order(range(50), work, WindowPlan(6, 3), StopToken()))
+        seen.extend(bounded(range(50), work, WindowPlan(6, 3), StopToken()))
     assert seen == list(range(len(seen))) and len(seen) <= 3
     assert threads_of_windows() == []
 
@@ -177,7 +215,7 @@ def test_who_waits_for_a_turn_is_let_go_by_a_stop_request() -> None:
         return number
 
     closed = threading.Event()
-    results = run_in_order(range(9), work, WindowPlan(3, 3), stop, watch=lambda: None)
+    results = bounded(range(9), work, WindowPlan(3, 3), stop, watch=lambda: None)
     threading.Timer(0.3, closed.set).start()
     with pytest.raises(Stopped):
         next(results)
@@ -192,7 +230,7 @@ def test_all_workers_work_at_once() -> None:
         together.wait()
         return number
 
-    assert len(list(run_in_order(range(8), work, WindowPlan(8, 4), StopToken()))) == 8
+    assert len(list(bounded(range(8), work, WindowPlan(8, 4), StopToken()))) == 8
 
 
 def test_failure_of_a_worker_is_raised_in_the_caller() -> None:
@@ -203,7 +241,7 @@ def test_failure_of_a_worker_is_raised_in_the_caller() -> None:
 
     seen: list[int] = []
     with pytest.raises(ValueError, match="seven"):
-        seen.extend(run_in_order(range(100), work, WindowPlan(4, 2), StopToken()))
+        seen.extend(bounded(range(100), work, WindowPlan(4, 2), StopToken()))
     assert seen == list(range(len(seen)))
     assert len(seen) <= 7
     assert threads_of_windows() == []
@@ -215,7 +253,7 @@ def test_failure_of_the_producer_is_raised_in_the_caller() -> None:
         raise OSError("the file ended")
 
     with pytest.raises(OSError, match="the file ended"):
-        list(run_in_order(items(), as_it_is, WindowPlan(2, 2), StopToken()))
+        list(bounded(items(), as_it_is, WindowPlan(2, 2), StopToken()))
     assert threads_of_windows() == []
 
 
@@ -232,7 +270,7 @@ def test_failure_of_the_caller_ends_the_threads_and_closes_the_producer() -> Non
             closed.set()
 
     source = items()
-    results = run_in_order(source, as_it_is, WindowPlan(3, 2), StopToken())
+    results = bounded(source, as_it_is, WindowPlan(3, 2), StopToken())
     assert next(results) == 0
     results.close()
     assert threads_of_windows() == []
@@ -250,7 +288,7 @@ def test_a_stop_request_ends_an_endless_run() -> None:
             number += 1
 
     with pytest.raises(Stopped):
-        for number in run_in_order(endless(), as_it_is, WindowPlan(3, 2), stop):
+        for number in bounded(endless(), as_it_is, WindowPlan(3, 2), stop):
             if number == 5:
                 stop.request("test")
     assert threads_of_windows() == []
@@ -267,7 +305,7 @@ def test_a_stop_request_is_heard_where_the_next_result_is_always_ready() -> None
 
     taken = []
     with pytest.raises(Stopped):
-        for number in run_in_order(range(3), work, WindowPlan(3, 1), stop):
+        for number in bounded(range(3), work, WindowPlan(3, 1), stop):
             taken.append(number)
             assert all_done.wait(TIMEOUT)
             stop.request("test")
@@ -289,7 +327,7 @@ def test_under_pressure_one_item_at_a_time_is_alive() -> None:
             yield number
 
     plan = WindowPlan(window=6, workers=2)
-    for _ in run_in_order(items(), as_it_is, plan, StopToken(), under_pressure=lambda: pressed):
+    for _ in bounded(items(), as_it_is, plan, StopToken(), under_pressure=lambda: pressed):
         with lock:
             alive -= 1
     assert most_under_pressure == 1
@@ -307,7 +345,7 @@ def test_threads_that_the_system_refuses_end_the_work_instead_of_hanging_it(monk
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", refuse_the_third)
     with pytest.raises(ResourceError, match=r"^the system does not start 9 threads\. Lower --execution-thread-count"):
-        list(run_in_order(range(100), as_it_is, WindowPlan(2, 8), StopToken()))
+        list(bounded(range(100), as_it_is, WindowPlan(2, 8), StopToken()))
     assert threads_of_windows() == []
 
 
@@ -323,6 +361,6 @@ def test_what_watches_is_asked_while_a_slow_item_is_waited_for() -> None:
             raise ResourceError("over the limit")
 
     with pytest.raises(ResourceError, match="over the limit"):
-        list(run_in_order([1], lambda _, turn: released.wait(TIMEOUT), WindowPlan(2, 1), StopToken(), watch=watch))
+        list(bounded([1], lambda _, turn: released.wait(TIMEOUT), WindowPlan(2, 1), StopToken(), watch=watch))
     assert asked == 3
     assert threads_of_windows() == []
