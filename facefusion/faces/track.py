@@ -50,6 +50,10 @@ SPEED = 4.0
 FARTHEST = 3.0
 """The same at most. Whoever turns up further away has to be recognised with certainty."""
 
+LOOKS = 2
+"""Finds that are measured in one search, best scores first, for each face that may be followed: finds at other quarter
+turns and on faces that are followed already are among them."""
+
 STALE = 0.2
 """Seconds out of sight after which a face found again begins anew."""
 
@@ -244,11 +248,14 @@ class FaceTracker:
 
     def _welcome(self, finds: list[Find], picture: Picture, time: float) -> None:
         """Measure what is new in the picture, and take it up as a lost face found again or as a new one."""
+        if len(self._active()) >= self._limits.faces:
+            return
         unclear = any(find.score < self._analyser.scores.clear for find in finds) or not (finds or self._active())
         if unclear and _passed(self._searched_turned, time, self._limits.interval):
             finds = finds + self._analyser.detect_turned(picture)
             self._searched_turned = time
-        for measured in sorted(self._analyser.measure(picture, finds), key=_size, reverse=True):
+        most = LOOKS * self._limits.faces
+        for measured in sorted(self._analyser.measure(picture, finds, most), key=_size, reverse=True):
             active = self._active()
             box = measured.face().box
             if len(active) >= self._limits.faces or any(box_overlap(box, track.box) > TAKEN for track in active):

@@ -210,6 +210,26 @@ def test_the_more_turns_the_less_may_faces_overlap(angles, limit, beyond, count)
     assert len(analyser.measure(blank(), finds)) == count
 
 
+def test_of_very_many_finds_only_the_best_are_looked_at():
+    looked = []
+
+    class Counting(Believer):
+        def read(self, picture, region):
+            looked.append(region)
+            return super().read(picture, region)
+
+    analyser = FaceAnalyser(FaceSearch(PlannedDetector()), Counting(), SFace(card("sface"), Troupe().identity))
+    places = [find(40 + 100 * (index % 20), 40 + 100 * (index // 20), 60, 1) for index in range(300)]
+    scores = np.random.default_rng(1).permutation(300) / 300
+    finds = [Find(np.array(box), float(score), points) for (box, _, points), score in zip(places, scores, strict=True)]
+    kept = analyser.measure(blank(), finds)
+    assert len(looked) == 2 * 256
+    assert sorted(one.find.score for one in kept) == sorted(scores)[300 - 256 :]
+    looked.clear()
+    assert len(analyser.measure(blank(), finds[:7], most=7)) == 7
+    assert len(looked) == 14
+
+
 def test_region_of_a_detection_levels_the_eyes():
     points = np.array([(10, 10), (30, 30), (20, 30), (10, 40), (20, 50)], np.float32)
     region = region_of_detection(np.array((0, 10, 40, 60), np.float32), points)

@@ -118,6 +118,14 @@ def test_number_of_faces_is_bounded_and_the_largest_come_first():
     assert [{colour_of(face) for face in faces} for faces in seen] == [{2, 3}] * 3
 
 
+def test_no_more_finds_are_measured_than_may_be_followed_and_as_many_again():
+    actors = [Actor(1, 50, 60, 40), Actor(2, 150, 60, 60), Actor(3, 250, 60, 50), Actor(4, 150, 170, 44)]
+    seen, troupe = follow([actors] * 30, TrackerLimits(faces=1))
+    assert [len(faces) for faces in seen] == [1] * 30
+    # Two finds in the first frame, by two passes each; then the one that is followed, and nobody who cannot be.
+    assert troupe.mesh.runs == 4 + 29
+
+
 def test_mesh_alone_is_not_believed_for_ever():
     troupe = Troupe()
     tracker = FaceTracker(troupe.analyser, TrackerLimits(credit=1.0))
