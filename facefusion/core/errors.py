@@ -21,6 +21,9 @@
 
     Stopped (a BaseException)       exit 4, HTTP 499   the user asked to stop
 
+Exit 1 says that this run failed, be it on its files or folders; 2 that no other file would mend it: the request or the
+machine has to be put right.
+
 ``Stopped`` is no ``Exception``, so that no broad handler can swallow a stop request.
 
 Every message says what was tried, on what, and what to do about it; :class:`FaceFusionError` therefore takes the

@@ -212,12 +212,30 @@ def test_a_broken_ini_file_is_named(call):
     )
 
 
-def test_a_missing_file_is_status_1(call):
-    assert call("run", "-s", "none.jpg", "-t", "target.mp4", "-o", "result.mp4") == (
-        1,
-        "",
-        "error: source none.jpg: there is no such file. Check the path given with --source-paths.\n",
-    )
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (("-s", "none.jpg"), "source none.jpg: there is no such file. Check the path given with --source-paths."),
+        (("-t", "none.mp4"), "target none.mp4: there is no such file. Check the path given with --target-path."),
+        (
+            ("-o", "none/result.mp4"),
+            "output none/result.mp4: the folder none does not exist. Create it first, or choose another --output-path.",
+        ),
+        (
+            ("--log-path", "none/run.log"),
+            "none/run.log cannot be written: the folder is not there. Name another file with --log-path.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "headless-run"])
+def test_a_file_or_folder_that_is_missing_is_status_1_as_in_facefusion(call, command, words, fault):
+    assert call(command, *REQUEST, *words) == (1, "", f"error: {fault}\n")
+
+
+@pytest.mark.parametrize("command", ["run", "headless-run"])
+def test_a_report_whose_folder_is_missing_is_status_1_too(call, command):
+    code, _, err = call(command, *REQUEST, "--report", "none/report.json")
+    assert (code, err.endswith("none does not exist. Create it. Name another file with --report.\n")) == (1, True)
 
 
 @pytest.mark.parametrize(
