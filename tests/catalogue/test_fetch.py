@@ -253,14 +253,17 @@ def test_what_a_killed_process_left_is_cleared_up(tmp_path):
 
 
 def test_stopping_ends_pip_too(tmp_path):
+    # Python's own tracker of shared memory may be one.
+    before = psutil.Process().children()
+
     def stop() -> None:
-        assert [child.name() for child in psutil.Process().children()]
+        assert len(psutil.Process().children()) == len(before) + 1
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         wheels.run_pip(["download", "toy-models==1.0", "--no-index"], tmp_path, stop)
 
-    assert psutil.Process().children() == []
+    assert psutil.Process().children() == before
 
 
 def test_a_stop_while_pip_works_ends_the_fetch_and_leaves_nothing(tmp_path):
