@@ -184,3 +184,15 @@ class TestLight:
         black = self.measure(np.zeros((256, 256, 3), np.float32), detail)
         assert dark.gain[0] < 0.8 < bright.gain[0] <= 2
         assert not black.gain.any()
+
+    def test_colour_on_paler_skin_is_paler_by_as_much(self):
+        detail = self.detail(colour=(70, 95, 150), seed=1)
+        blush = heads.skin(colour=(205, 212, 225), seed=2)
+        blush[70:190:12] *= np.array((1, 0.9, 1), np.float32)
+        measured = self.measure(blush, detail)
+        pale = tone.to_tone(np.full((1, 1, 3), (205, 212, 225), np.float32))[0, 0]
+        ruddy = tone.to_tone(np.full((1, 1, 3), (70, 95, 150), np.float32))[0, 0]
+        share = np.hypot(*pale[1:]) / np.hypot(*ruddy[1:])
+        assert detail.chroma == pytest.approx(np.hypot(*ruddy[1:]), rel=0.15)
+        assert share < 0.4
+        assert 0 < measured.gain[1:].max() < 1.6 * share

@@ -11,8 +11,10 @@ import numpy.typing as npt
 from facefusion.core.values import Landmarks478, Picture
 from facefusion.processors.face_swapper.families.mesh.geometry import mouth_state
 from facefusion.processors.face_swapper.families.mesh.light import Detail, separate_detail
+from facefusion.processors.face_swapper.families.mesh.reach import reach
 from facefusion.processors.face_swapper.families.mesh.sharpness import DetailSharpness
 from facefusion.processors.face_swapper.families.mesh.skin import take_skin
+from facefusion.vision.filters import Map
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,8 @@ class MeshIdentity:
     """:func:`~facefusion.processors.face_swapper.families.mesh.geometry.mouth_state` of the mesh."""
     detail: Detail
     sharpness: DetailSharpness
+    reach: Map
+    """:func:`~facefusion.processors.face_swapper.families.mesh.reach.reach` of the skin."""
 
 
 def prepare_identity(photos: Sequence[tuple[Picture, Landmarks478]]) -> MeshIdentity:
@@ -35,4 +39,5 @@ def prepare_identity(photos: Sequence[tuple[Picture, Landmarks478]]) -> MeshIden
         mouth=mouth_state(skin.mesh),
         detail=detail,
         sharpness=DetailSharpness(detail.levels),
+        reach=reach(skin.known),
     )

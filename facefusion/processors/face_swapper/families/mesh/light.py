@@ -8,9 +8,7 @@ the target's skin shows, over the target's light.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
-import cv2
 import numpy as np
 import numpy.typing as npt
 
@@ -19,6 +17,7 @@ from facefusion.faces.surface import atlas
 from facefusion.faces.surface.tone import to_tone
 from facefusion.processors.face_swapper.families.mesh.calm import calm
 from facefusion.processors.face_swapper.families.mesh.grain import split_grain
+from facefusion.processors.face_swapper.families.mesh.reach import border_distance
 from facefusion.processors.face_swapper.families.mesh.skin import TEXTURE_SIZE, Skin
 from facefusion.vision.filters import Map, blur, resize, smooth_ramp, smooth_step, weighted_blur
 
@@ -45,6 +44,12 @@ SMALLEST_TEXTURE = 64
 _COLOUR_LIMIT = np.float32(12)
 _LIP_COLOUR = np.float32(18)
 _COLOUR_GAIN = (0.6, 1.2)
+_CHROMA_GAIN = 1.3
+"""Limit of the gains of a' and b', over the ratio of the chromas.
+
+Detail in colour is skin that is more or less itself, up to a highlight, which has no colour of its own. On paler skin
+it has to shrink, or highlights turn out cyan and shadows yellow.
+"""
 _GAIN_LIMIT = (0.45, 2.0)
 _EXPOSURE_GAIN = (0.6, 1.25)
 """Limits of the gain of L, over the ratio of the exposures."""
@@ -79,6 +84,8 @@ class Detail:
     """The same at FIELD size."""
     lightness: float
     """Mean L of the skin."""
+    chroma: float
+    """Of the skin's mean a' and b'."""
     weights: Map
     """Beardless skin at FIELD size."""
 
@@ -100,7 +107,13 @@ def separate_detail(skin: Skin) -> Detail:
     detail[..., 1:] = limit * np.tanh(detail[..., 1:] / limit)
     detail = _faded(calm(detail), skin.known)
     features, grain = split_grain(detail)
-    return Detail(_halvings(np.dstack((features, grain))), resize(detail, small), float(mean[0]), weights)
+    return Detail(
+        levels=_halvings(np.dstack((features, grain))),
+        field=resize(detail, small),
+        lightness=float(mean[0]),
+        chroma=_chroma(mean),
+        weights=weights,
+    )
 
 
 def measure_light(tone: Map, weights: Map, beardless: Map, detail: Detail) -> Light:
@@ -122,7 +135,7 @@ def measure_light(tone: Map, weights: Map, beardless: Map, detail: Detail) -> Li
     mean = _mean(tone, own)
     light = _blend(light, mean, sure)
     drift = _blend(drift, _mean(detail.field, others), sure)
-    gain, grey = _gain(tone - light, detail.field - drift, own * others, weights, mean, detail.lightness)
+    gain, grey = _gain(tone - light, detail.field - drift, own * others, weights, mean, detail)
     field = light - drift * gain
     if grey:
         field[..., 1:] = 0
@@ -130,10 +143,10 @@ def measure_light(tone: Map, weights: Map, beardless: Map, detail: Detail) -> Li
 
 
 def _gain(
-    target: Map, source: Map, shared: Map, weights: Map, mean: npt.NDArray[np.float32], lightness: float
+    target: Map, source: Map, shared: Map, weights: Map, mean: npt.NDArray[np.float32], detail: Detail
 ) -> tuple[Gain, bool]:
     """Contrast of the target's detail over that of the source's, held within limits around the exposure's ratio."""
-    exposure = (float(mean[0]) + 4) / (lightness + 4)
+    exposure = (float(mean[0]) + 4) / (detail.lightness + 4)
     upper = (shared > 0.5) & (atlas.masks(FIELD).height < 0.6)
     if np.count_nonzero(upper) < 30:
         upper = weights > 0.3
@@ -153,10 +166,15 @@ def _gain(
         ],
         np.float32,
     )
+    chroma = _chroma(mean)
+    gain[1:] = np.minimum(gain[1:], np.float32(_CHROMA_GAIN * chroma / max(detail.chroma, 1)))
     gain *= smooth_ramp(float(mean[0]), *_BLACK)
-    chroma = float(np.hypot(mean[1], mean[2]))
     gain[1:] *= smooth_ramp(chroma, 1.5, 6)
     return gain, chroma < 0.3
+
+
+def _chroma(tone: npt.NDArray[np.float32]) -> float:
+    return float(np.hypot(tone[1], tone[2]))
 
 
 def _halvings(texture: Map) -> tuple[Map, ...]:
@@ -178,8 +196,7 @@ def _faded(detail: Map, known: Map) -> Map:
     There skin turns away from the camera or lies in the shadow of hair, which is neither detail nor the target's light.
     """
     full = Size(detail.shape[1], detail.shape[0])
-    shown = (known > 0.25).astype(np.uint8)
-    distance = cast("Map", cv2.distanceTransform(shown, cv2.DIST_L2, 3)) * np.float32(1 / atlas.DETAIL)
+    distance = border_distance(known)
     shading = blur(detail, _SHADING * full.width) * (1 - resize(smooth_step(distance, 0, _SHADED), full))[..., None]
     faded: Map = (detail - shading) * resize(smooth_step(distance, 0, _BORDER), full)[..., None]
     return faded

@@ -85,7 +85,7 @@ def swap(
     size = Size(region.right - region.left, region.bottom - region.top)
     deep = picture.bit_depth > 8
     target = picture.warp(to_region, size, as_float=deep)
-    opacity = _opacity(maps, seen, strength)
+    opacity = _opacity(maps, identity, seen, strength)
     source = _shade(maps, identity, seen, strength, deep=deep)
     result, mask = _blend(source, target, opacity, maps)
     if bound is not None:
@@ -127,7 +127,7 @@ def _draw(moved: Landmarks478, shifts: Shifts, region: Region, size: int) -> _Ma
     )
 
 
-def _opacity(maps: _Maps, seen: Observation, strength: Strength) -> Mask:
+def _opacity(maps: _Maps, identity: MeshIdentity, seen: Observation, strength: Strength) -> Mask:
     """Where the source is shown: most of it is decided in the unwrapped face and drawn with the mesh."""
     parts = atlas.masks(atlas.DETAIL)
     detail = Size(atlas.DETAIL, atlas.DETAIL)
@@ -140,7 +140,7 @@ def _opacity(maps: _Maps, seen: Observation, strength: Strength) -> Mask:
     if foreign > 0:
         kept = np.maximum(kept, parts.lips * np.float32(foreign))
     uncovered = resize(seen.uncovered * np.float32(1 / 255), detail)
-    unwrapped = parts.edge * uncovered * (1 - kept)
+    unwrapped = identity.reach * uncovered * (1 - kept)
     opacity = _look_up(unwrapped, maps) * smooth_step(maps.depth, 0.004, 0.03)
     open_mouth = min(max((seen.mouth_gap - 0.02) / 0.05, 0), 1)
     if open_mouth > 0:
