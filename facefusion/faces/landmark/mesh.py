@@ -5,6 +5,7 @@ I. Grishchenko et al., "Attention Mesh: High-fidelity Face Mesh Prediction in Re
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
@@ -37,7 +38,7 @@ class FaceMesh:
         frame_to_crop = region.to_crop(self._side)
         crop = picture.warp(frame_to_crop, Size(self._side, self._side))
         tensor = self._buffers.take((1, self._side, self._side, 3), np.float32)
-        np.multiply(crop[:, :, ::-1], np.float32(1 / 255), out=tensor[0])
+        np.multiply(cv2.cvtColor(crop, cv2.COLOR_BGR2RGB), np.float32(1 / 255), out=tensor[0])
         landmarks, presence = self._graph.run({"input": tensor})[:2]
         # The network counts from the crop's edge: the middle of the first pixel is at 0.5.
         mesh = transform_mesh(invert(frame_to_crop), landmarks[0] - HALF_PIXEL)
