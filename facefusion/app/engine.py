@@ -20,7 +20,7 @@ from facefusion.core.stop import StopToken
 from facefusion.faces.settings import FACE_GROUPS
 from facefusion.inference.settings import ExecutionSettings, InferenceSettings
 from facefusion.media.settings import OutputSettings, TrimSettings, WorkflowSettings
-from facefusion.memory.release import give_back
+from facefusion.memory.release import give_back, keep_little
 from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import EventSink
 from facefusion.processors.registry import awaited_processors, processor_names, processor_settings
@@ -34,6 +34,7 @@ class Engine:
     """Runs steps and keeps loaded models from one to the next. One step at a time."""
 
     def __init__(self) -> None:
+        keep_little()
         self._sessions: Sessions | None = None
 
     def settings_groups(self) -> tuple[type, ...]:

@@ -33,6 +33,9 @@ COPIES_PER_FRAME = 2
 WORKER_MEGABYTES = 48
 """Crops, masks and tensors of one worker for each picture that goes through a graph, beside what its models say."""
 
+MOST_DECODER_THREADS = 8
+"""Each holds frames of its own. Eight decode 2160p at some 300 frames/s, more than is ever worked on."""
+
 AUTOMATIC_TOGETHER = 1
 """Frames that are worked on together where the user leaves it to us: on the processor more gain nothing."""
 
@@ -73,8 +76,12 @@ class Resources:
 
     @property
     def decoder_threads(self) -> int:
-        """Threads for the decoder; the encoder's are part of the result and so not the machine's to say."""
-        return max(1, math.ceil(self._machine.cores))
+        """Threads for the decoder; the encoder's are part of the result and so not the machine's to say.
+
+        One for two cores: decoding is the least part of the work, and never waited for with so many. A single thread
+        needs no frames held back until those that they refer to are known to be sound.
+        """
+        return min(max(1, math.floor(self._machine.cores / 2)), MOST_DECODER_THREADS)
 
     @property
     def together(self) -> int:

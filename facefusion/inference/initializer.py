@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-from onnx import TensorProto, numpy_helper
 
 from facefusion.core.errors import ModelError
 from facefusion.core.values import Tensor
@@ -50,6 +48,10 @@ def last_initializer(path: Path) -> Tensor:
     Raises:
         ModelError: the file has no constant, or cannot be read as a graph.
     """
+    # ONNX's own package takes 9 MB that most runs do without.
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # noqa: PLC0415
+    from onnx import TensorProto, numpy_helper  # noqa: PLC0415
+
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             found = _last(data)

@@ -15,6 +15,7 @@ import numpy as np
 
 from facefusion.core.errors import FaceFusionError, ProviderError
 from facefusion.core.values import Tensor
+from facefusion.inference.arena import shrink_store
 from facefusion.inference.execution import Device, Execution
 from facefusion.inference.gate import DeviceGate
 from facefusion.inference.idle import IdleTimer
@@ -177,18 +178,21 @@ class InferencePool:
         with self._lock:
             for key, entry in self._entries.items():
                 entry.doomed = key not in keep
-            return self._evict([key for key in self._entries if key not in keep])
+            released = self._evict([key for key in self._entries if key not in keep])
+        return _given_back(released)
 
     def release_idle(self) -> int:
         """Release sessions that nothing has used for the idle time; returns how many were released."""
         oldest = self._clock() - self._idle_seconds
         with self._lock:
-            return self._evict([key for key, entry in self._entries.items() if entry.last_used <= oldest])
+            released = self._evict([key for key, entry in self._entries.items() if entry.last_used <= oldest])
+        return _given_back(released)
 
     def release_unused(self) -> int:
         """Release all sessions without a lease; returns how many were released."""
         with self._lock:
-            return self._evict(list(self._entries))
+            released = self._evict(list(self._entries))
+        return _given_back(released)
 
     def close(self) -> None:
         """Release everything; what is in use goes when its lease ends. No lease is given any more."""
@@ -198,7 +202,8 @@ class InferencePool:
             self._closed = True
             for entry in self._entries.values():
                 entry.doomed = True
-            self._evict(list(self._entries))
+            released = self._evict(list(self._entries))
+        _given_back(released)
 
     @property
     def counters(self) -> PoolCounters:
@@ -379,3 +384,10 @@ class InferencePool:
     def _count_hit(self) -> None:
         with self._lock:
             self._hits += 1
+
+
+def _given_back(released: int) -> int:
+    """The number of sessions that were released, once the scratch memory of their runs went too."""
+    if released:
+        shrink_store()
+    return released

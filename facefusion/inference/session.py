@@ -15,6 +15,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as runtime_state
 from facefusion.core.errors import ModelError, ProviderError, ResourceError
 from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Tensor
+from facefusion.inference.arena import SHARED, open_store
 from facefusion.inference.interruption import RunOptions
 from facefusion.inference.providers.base import Provider, ProviderOptions
 from facefusion.inference.runtime import ERRORS_ONLY
@@ -214,6 +215,11 @@ def _session_options(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtim
     # Spinning threads take the cores that decoder, encoder and other workers need.
     chosen.add_session_config_entry("session.intra_op.allow_spinning", "0")
     chosen.add_session_config_entry("session.inter_op.allow_spinning", "0")
+    if all(provider.name == "cpu" for provider, _ in request.providers):
+        open_store()
+        chosen.enable_mem_pattern = False  # a run in one block would need a block of its own: see the store
+        for name, value in SHARED.items():
+            chosen.add_session_config_entry(name, value)
     return chosen
 
 

@@ -22,8 +22,9 @@ LESS = (
 )
 """What can be done where a run takes more memory than there is."""
 
-GROUPS_PER_WORKER = 2
-"""Groups in the window for each worker: one worked on, one waiting, so that no worker waits for the decoder."""
+WAITING_BYTES = 8 << 20
+"""Of the groups that wait, for each worker: one waits beside each that is worked on, so that no worker waits for the
+decoder; of large frames fewer do, since the encoder is what all wait for then. From 1440p on that shows."""
 
 GROUPS_IN_PASSING = 2
 """Groups beside those of the workers: one being decoded, one being encoded."""
@@ -92,9 +93,9 @@ class MemoryBudget:
         for count in range(max(1, workers), 0, -1):
             fixed = need.base + need.models + need.media + count * need.worker
             smallest = count + GROUPS_IN_PASSING
-            largest = count * GROUPS_PER_WORKER + GROUPS_IN_PASSING
-            group = need.together * need.frame
-            window = min(largest, (self.limit - fixed) // max(1, group))
+            group = max(1, need.together * need.frame)
+            largest = smallest + min(count, count * WAITING_BYTES // group)
+            window = min(largest, (self.limit - fixed) // group)
             if window >= smallest:
                 return MemoryPlan(count, window, fixed + window * group, self.limit)
         raise self._refusal(need)

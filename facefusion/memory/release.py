@@ -3,7 +3,36 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
+from typing import Any
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
+"""Numbers of ``mallopt``, from glibc's ``malloc.h``."""
+
+MAPPED_BYTES = 2_000_000
+"""Blocks from this size on go back as soon as they are freed; just below a chroma plane of a 2160p frame."""
+
+FREE_BYTES = 4 << 20
+"""Free memory at the end of the heap that is kept for the next block."""
+
+FEWEST_ARENAS = 2
+
+
+def keep_little() -> None:
+    """Make the allocator of this process return large blocks as they are freed. Call it before threads begin.
+
+    Left to itself glibc keeps blocks up to 32 MB once one of that size was freed, in up to eight arenas for each core,
+    and frames of different ages leave holes between what stays: with 2160p 60 to 100 MB more, for some 3 ms of page
+    faults in a frame. Where the environment tells the allocator anything, that holds. Elsewhere it does nothing.
+    """
+    if sys.platform != "linux" or any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ):
+        return
+    mallopt = _function("mallopt")
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES)
+        mallopt(M_TRIM_THRESHOLD, FREE_BYTES)
+        mallopt(M_ARENA_MAX, max(FEWEST_ARENAS, os.cpu_count() or FEWEST_ARENAS))
 
 
 def give_back() -> None:
@@ -13,6 +42,10 @@ def give_back() -> None:
     430 to 560 MB resident without this call, 230 to 290 MB with it, over forty steps). Elsewhere it does nothing.
     """
     if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
+        trim = _function("malloc_trim")
         if trim is not None:
             trim(0)
+
+
+def _function(name: str) -> Any | None:  # noqa: ANN401 - a foreign function
+    return getattr(ctypes.CDLL(None), name, None)  # musl has neither

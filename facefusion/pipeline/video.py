@@ -304,6 +304,7 @@ class _Run:
                     piece = self._piece(number, stack, stop)
                 with self._work.clock.measure("encode"):
                     piece.write(result, cast("Pace", observation.pace))
+                del result  # the next one is waited for without it
                 self._events.emit(StageProgress())
                 meter.check()
             while number in observation.checkpoints:

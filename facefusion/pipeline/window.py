@@ -1,9 +1,10 @@
 """A bounded window of items worked on in parallel and given back in order.
 
-One producer, a number of workers and the caller share one lock. At most ``window`` items are alive, from the moment the
-producer asks for one until the caller has finished with its result; this is the back-pressure that keeps memory
-independent of length. Items are begun in order, so no worker is ever idle while one waits. What has to be done in order
-besides, in the midst of the work on an item, is done in the item's turn.
+One producer, a number of workers and the caller share one lock. At most ``window`` items are alive, from the moment
+the producer asks for one until the caller has finished with its result; this is the back-pressure that keeps memory
+independent of length. One of them is the caller's, so there are always fewer that wait or are worked on. Items are
+begun in order, so no worker is ever idle while one waits. What has to be done in order besides, in the midst of the
+work on an item, is done in the item's turn.
 
 A failure anywhere (producer, worker, caller) ends everything: the threads stop at their next step, are joined, and the
 failure is raised in the caller.
@@ -160,6 +161,7 @@ class _Window(Generic[ItemT, ResultT]):
         self._stop = stop
         self._under_pressure = under_pressure
         self._watch = watch
+        self._most_ready = max(1, plan.window - plan.workers - 1)
         self._changed = threading.Condition()
         self._ready: deque[tuple[int, ItemT]] = deque()
         self._turns = _Turns()
@@ -242,7 +244,8 @@ class _Window(Generic[ItemT, ResultT]):
         """Wait until one more item may live, and count it; false when there is nothing left to do."""
         with self._changed:
             while not self._closed:
-                if self._alive < self._plan.window and not (self._alive and self._under_pressure()):
+                has_room = self._alive < self._plan.window and len(self._ready) < self._most_ready
+                if has_room and not (self._alive and self._under_pressure()):
                     self._alive += 1
                     return True
                 self._changed.wait(POLL_SECONDS)
@@ -253,6 +256,7 @@ class _Window(Generic[ItemT, ResultT]):
         with self._changed:
             while not self._closed:
                 if self._ready:
+                    self._changed.notify_all()  # the producer may wait for this
                     return self._ready.popleft()
                 if self._exhausted:
                     return None

@@ -17,15 +17,24 @@ def machine(*, cores: float = 8, gigabytes: float = 64, available: float | None 
 
 
 def test_enough_memory_gives_every_worker_two_frames():
-    plan = MemoryBudget(8, machine()).plan(MemoryNeed(frame=24 * MIB, worker=50 * MIB), workers=4)
+    plan = MemoryBudget(8, machine()).plan(MemoryNeed(frame=4 * MIB, worker=50 * MIB), workers=4)
     assert (plan.workers, plan.window) == (4, 4 * 2 + GROUPS_IN_PASSING)
-    assert plan.expected == 200 * MIB + 4 * 50 * MIB + 10 * 24 * MIB
+    assert plan.expected == 200 * MIB + 4 * 50 * MIB + 10 * 4 * MIB
     assert plan.limit == 8 * GIB
 
 
+@pytest.mark.parametrize(
+    ("frame", "workers", "window"), [(7, 2, 6), (10, 2, 5), (24, 2, 4), (24, 8, 12), (100, 2, 4), (100, 32, 36)]
+)
+def test_few_large_frames_wait(frame, workers, window):
+    """Two workers: 1080p, 1440p, 2160p; four of 4320p's frames are 400 MB."""
+    plan = MemoryBudget(64, machine()).plan(MemoryNeed(frame=frame * MIB), workers)
+    assert (plan.workers, plan.window) == (workers, window)
+
+
 def test_the_window_shrinks_before_workers_go():
-    need = MemoryNeed(frame=100 * MIB, base=0)
-    plan = MemoryBudget(0.75, machine()).plan(need, workers=4)
+    need = MemoryNeed(frame=8 * MIB, base=0)
+    plan = MemoryBudget(7 * 8 / 1024, machine()).plan(need, workers=4)
     assert (plan.workers, plan.window) == (4, 7)
 
 
@@ -68,10 +77,10 @@ def test_without_a_limit_nine_tenths_of_what_is_free_count():
 
 def test_frames_that_are_worked_on_together_are_alive_together():
     budget = MemoryBudget(2, machine())
-    need = MemoryNeed(frame=24 * MIB, together=4, base=0)
+    need = MemoryNeed(frame=2 * MIB, together=4, base=0)
     plan = budget.plan(need, workers=4)
     assert (plan.workers, plan.window) == (4, 4 * 2 + GROUPS_IN_PASSING)
-    assert plan.expected == 10 * 4 * 24 * MIB
+    assert plan.expected == 10 * 4 * 2 * MIB
     with pytest.raises(ResourceError) as refused:
         budget.plan(MemoryNeed(frame=100 * MIB, together=8), workers=4)
     assert str(refused.value) == (

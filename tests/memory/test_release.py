@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -12,9 +14,42 @@ from facefusion.memory.release import give_back
 MEGABYTE = 1 << 20
 
 
-@pytest.mark.skipif(
+HOLES = """
+import numpy as np
+import psutil
+from facefusion.memory.release import keep_little
+
+keep_little()
+np.ones(30 << 20, np.uint8)
+blocks = [np.ones(3 << 20, np.uint8) for _ in range(40)]
+full = psutil.Process().memory_info().rss
+del blocks[::2]
+print((full - psutil.Process().memory_info().rss) >> 20)
+"""
+"""A large block is freed, then every other one of 40 blocks of 3 MB."""
+
+needs_glibc = pytest.mark.skipif(
     sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="needs the allocator of glibc"
 )
+
+
+def freed_megabytes(**environment: str) -> int:
+    told = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_TUNABLES"))}
+    command = [sys.executable, "-c", HOLES]
+    return int(subprocess.run(command, capture_output=True, check=True, text=True, env=told | environment).stdout)
+
+
+@needs_glibc
+def test_large_blocks_go_back_as_they_are_freed():
+    assert freed_megabytes() >= 58
+
+
+@needs_glibc
+def test_what_the_environment_tells_the_allocator_holds():
+    assert freed_megabytes(MALLOC_MMAP_THRESHOLD_="33554432") <= 8
+
+
+@needs_glibc
 def test_freed_memory_goes_back_to_the_system():
     """Blocks too small to be mapped on their own, and one that stays above them, so that the heap cannot shrink."""
     blocks = [np.ones(64 << 10, np.uint8) for _ in range(1600)]
