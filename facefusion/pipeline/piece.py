@@ -52,5 +52,10 @@ class Piece:
         self.outcome.repeated_frames += len(places) - 1
 
     def finish(self) -> Segment | None:
-        """Complete the file; none where no frame came."""
-        return None if self._writer is None else self._writer.finish()
+        """Complete the file, and let go of the encoder and all that it holds; none where no frame came."""
+        if self._writer is None:
+            return None
+        segment = self._writer.finish()
+        self._writer = None
+        self._stack.close()
+        return segment
