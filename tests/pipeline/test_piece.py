@@ -3,15 +3,20 @@ from __future__ import annotations
 import gc
 import weakref
 from fractions import Fraction
+from pathlib import Path
 from typing import cast
 
 from facefusion.core.stop import StopToken
-from facefusion.core.values import Frame
+from facefusion.core.values import Frame, Picture
 from facefusion.media.encoding import Encoding
+from facefusion.media.segment import Segment
 from facefusion.pipeline import piece as piece_module
 from facefusion.pipeline.frames import FrameResult
 from facefusion.pipeline.pace import Pace
 from facefusion.pipeline.piece import Piece
+
+
+SEGMENT = Segment(Path("segment.mkv"), (0,), 1, 0)
 
 
 class Writer:
@@ -29,9 +34,9 @@ class Writer:
     def write(self, frame: Frame) -> None:
         self._said.append("written")
 
-    def finish(self) -> str:
+    def finish(self) -> Segment:
         self._said.append("finished")
-        return "segment"
+        return SEGMENT
 
 
 class EveryFrameOnce:
@@ -50,10 +55,10 @@ def test_a_finished_piece_holds_no_encoder(monkeypatch, tmp_path):
         return one
 
     monkeypatch.setattr(piece_module, "segment_writer", writer)
-    frame = Frame(0, Fraction(0), cast("object", None), Fraction(1, 25))
+    frame = Frame(0, Fraction(0), cast("Picture", None), Fraction(1, 25))
     with Piece(cast("Encoding", None), tmp_path / "segment", StopToken()) as piece:
         piece.write(FrameResult(frame, 0, 0, held=False), cast("Pace", EveryFrameOnce()))
-        assert piece.finish() == "segment"
+        assert piece.finish() is SEGMENT
         gc.collect()
         assert made[0]() is None
         assert said == ["written", "finished", "left"]
