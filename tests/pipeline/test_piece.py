@@ -15,7 +15,6 @@ from facefusion.pipeline.frames import FrameResult
 from facefusion.pipeline.pace import Pace
 from facefusion.pipeline.piece import Piece
 
-
 SEGMENT = Segment(Path("segment.mkv"), (0,), 1, 0)
 
 
