@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -114,14 +115,13 @@ def verify_part(data: bytes, sha256: str, what: str) -> None:
 
 def _largest(folder: Path) -> int:
     """Size of the largest file that pip has so far: the wheel, wherever it writes it first."""
-    sizes = [0]
-    for path in folder.rglob("*"):
-        try:
-            sizes.append(path.stat().st_size)
-        except FileNotFoundError:
-            # Pip moved it between listing and looking.
-            continue
-    return max(sizes)
+    largest = 0
+    # Pip moves files and removes folders between listing and looking: unlike a glob, a walk passes over those.
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                largest = max(largest, (Path(parent) / name).stat().st_size)
+    return largest
 
 
 def _failure(output: str) -> SourceError:
