@@ -37,29 +37,15 @@ def sample(plane: SamplesT, plane_to_crop: Affine, size: Size) -> SamplesT:
     """Read a crop of ``size`` out of a plane (one or more interleaved channels)."""
     crop_to_plane = invert(plane_to_crop)
     source_per_target = scale_of(crop_to_plane)
-    factor = _area_factor(source_per_target)
-    height, width = plane.shape[:2]
-    wanted = reach(crop_to_plane, size)
-    left, right = span(wanted.left, wanted.right, width, factor)
-    top, bottom = span(wanted.top, wanted.bottom, height, factor)
-    part, part_to_plane = _rescaled(cast("SamplesT", plane[top:bottom, left:right]), source_per_target)
-    crop_to_part = compose(invert(part_to_plane), crop_to_plane - _shift(left, top))
-    return _interpolate(part, crop_to_part, size, border=None)
-
-
-def reach(crop_to_plane: Affine, size: Size) -> Region:
-    """The pixels that :func:`sample` reads for a crop of ``size``, some of them perhaps outside the plane."""
-    margin = 2 * _area_factor(scale_of(crop_to_plane)) + 2
-    return image_of(crop_to_plane, Region(0, 0, size.width, size.height), margin)
+    needed, crop_to_needed = _needed(plane, crop_to_plane, size, _area_factor(source_per_target))
+    part, part_to_needed = _rescaled(needed, source_per_target)
+    return _interpolate(part, compose(invert(part_to_needed), crop_to_needed), size, border=None)
 
 
 def interpolate(plane: SamplesT, crop_to_plane: Affine, size: Size) -> SamplesT:
     """Read a crop of ``size`` out of a plane by linear interpolation alone; for maps that do not shrink."""
-    wanted = image_of(crop_to_plane, Region(0, 0, size.width, size.height), 2)
-    height, width = plane.shape[:2]
-    (left, right), (top, bottom) = span(wanted.left, wanted.right, width), span(wanted.top, wanted.bottom, height)
-    part = cast("SamplesT", plane[top:bottom, left:right])
-    return _interpolate(part, crop_to_plane - _shift(left, top), size, border=None)
+    part, crop_to_part = _needed(plane, crop_to_plane, size, factor=1)
+    return _interpolate(part, crop_to_part, size, border=None)
 
 
 def spread(crop: SamplesT, crop_to_plane: Affine, region: Region) -> SamplesT:
@@ -106,6 +92,15 @@ def span(low: int, high: int, length: int, block: int = 1) -> tuple[int, int]:
     wanted = -(-(high - low) // block) * block
     high = min(low + wanted, length)
     return max(high - wanted, 0), high
+
+
+def _needed(plane: SamplesT, crop_to_plane: Affine, size: Size, factor: int) -> tuple[SamplesT, Affine]:
+    """The part of a plane that a crop of ``size`` is made of, in whole blocks of ``factor``, and the map into it."""
+    wanted = image_of(crop_to_plane, Region(0, 0, size.width, size.height), 2 * factor + 2)
+    height, width = plane.shape[:2]
+    left, right = span(wanted.left, wanted.right, width, factor)
+    top, bottom = span(wanted.top, wanted.bottom, height, factor)
+    return cast("SamplesT", plane[top:bottom, left:right]), crop_to_plane - _shift(left, top)
 
 
 def _area_factor(source_per_target: float) -> int:
