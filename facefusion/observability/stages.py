@@ -10,6 +10,17 @@ from functools import wraps
 from types import TracebackType
 from typing import ParamSpec, TypeVar
 
+WAIT_FOR_ROOM = "wait for room"
+"""What decodes frames and follows them waits until others are done with: the workers are what the run waits for."""
+WAIT_FOR_FRAMES = "wait for frames"
+"""Workers wait for a frame to work on."""
+WAIT_FOR_TURN = "wait for turn"
+"""Workers wait for the frame before theirs."""
+WAIT_FOR_RESULTS = "wait for results"
+"""What encodes waits for a finished frame."""
+WAITS = (WAIT_FOR_ROOM, WAIT_FOR_FRAMES, WAIT_FOR_TURN, WAIT_FOR_RESULTS)
+"""Stages in which a thread does nothing."""
+
 Given = ParamSpec("Given")
 ResultT = TypeVar("ResultT")
 

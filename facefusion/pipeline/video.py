@@ -270,7 +270,17 @@ class _Run:
             observation = Observation(reader, self._work, self._cuts, plan.together, self._rate, first, before, until)
             groups = stack.enter_context(closing(observation.groups()))
             results = stack.enter_context(
-                closing(run_in_order(groups, self._process, plan.window, stop, meter.pressure, meter.check))
+                closing(
+                    run_in_order(
+                        groups,
+                        self._process,
+                        plan.window,
+                        stop,
+                        meter.pressure,
+                        meter.check,
+                        self._work.clock.measure,
+                    )
+                )
             )
             self._write(first, results, observation, meter, stop)
 

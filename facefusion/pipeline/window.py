@@ -16,15 +16,20 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from facefusion.core.errors import ResourceError
 from facefusion.core.stop import StopToken
+from facefusion.observability.stages import WAIT_FOR_FRAMES, WAIT_FOR_RESULTS, WAIT_FOR_ROOM, WAIT_FOR_TURN
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
+
+Timer: TypeAlias = Callable[[str], AbstractContextManager[None]]
+"""Counts the time inside a block towards what it is given the name of."""
 
 POLL_SECONDS = 0.1
 """How often a waiting thread looks whether a stop was requested."""
@@ -62,6 +67,7 @@ def run_in_order(
     stop: StopToken,
     under_pressure: Callable[[], bool] = lambda: False,
     watch: Callable[[], None] = lambda: None,
+    timer: Timer = lambda _: nullcontext(),
 ) -> Generator[ResultT, None, None]:
     """Apply ``work`` to each item on several threads and yield the results in the order of the items.
 
@@ -72,6 +78,7 @@ def run_in_order(
         stop: looked at between items; a request raises :class:`~facefusion.core.errors.Stopped` here.
         under_pressure: while true, no further item is begun until all that are alive have left.
         watch: called now and then while a result is waited for, however long it takes; what it raises ends everything.
+        timer: counts what threads wait for, by :data:`~facefusion.observability.stages.WAITS`.
 
     Raises:
         ResourceError: the system gives no more threads.
@@ -79,7 +86,7 @@ def run_in_order(
     Yields:
         One result per item. An item counts as alive until the next one is asked for.
     """
-    window: _Window[ItemT, ResultT] = _Window(plan, stop, under_pressure, watch)
+    window: _Window[ItemT, ResultT] = _Window(plan, stop, under_pressure, watch, timer)
     with ThreadPoolExecutor(max_workers=plan.workers + 1, thread_name_prefix="frames") as executor:
         try:
             _start(executor, window, iter(items), work, plan.workers)
@@ -130,8 +137,16 @@ class _Turns:
 class _ItemTurn:
     """Implements :class:`Turn`."""
 
-    def __init__(self, changed: threading.Condition, turns: _Turns, number: int, is_closed: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        changed: threading.Condition,
+        pause: Callable[[str], None],
+        turns: _Turns,
+        number: int,
+        is_closed: Callable[[], bool],
+    ) -> None:
         self._changed = changed
+        self._pause = pause
         self._turns = turns
         self._number = number
         self._is_closed = is_closed
@@ -141,7 +156,7 @@ class _ItemTurn:
             while self._turns.next != self._number:
                 if self._is_closed():
                     raise _ClosedError
-                self._changed.wait(POLL_SECONDS)
+                self._pause(WAIT_FOR_TURN)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -155,12 +170,18 @@ class _Window(Generic[ItemT, ResultT]):
     """The state that the producer, the workers and the caller share, under one lock."""
 
     def __init__(
-        self, plan: WindowPlan, stop: StopToken, under_pressure: Callable[[], bool], watch: Callable[[], None]
+        self,
+        plan: WindowPlan,
+        stop: StopToken,
+        under_pressure: Callable[[], bool],
+        watch: Callable[[], None],
+        timer: Timer,
     ) -> None:
         self._plan = plan
         self._stop = stop
         self._under_pressure = under_pressure
         self._watch = watch
+        self._timer = timer
         self._most_ready = max(1, plan.window - plan.workers - 1)
         self._changed = threading.Condition()
         self._ready: deque[tuple[int, ItemT]] = deque()
@@ -203,7 +224,8 @@ class _Window(Generic[ItemT, ResultT]):
             while (taken := self._take()) is not None:
                 number, item = taken
                 del taken
-                result = work(item, _ItemTurn(self._changed, self._turns, number, lambda: self._closed))
+                turn = _ItemTurn(self._changed, self._pause, self._turns, number, lambda: self._closed)
+                result = work(item, turn)
                 del item
                 with self._changed:
                     self._turns.over(number)
@@ -225,7 +247,7 @@ class _Window(Generic[ItemT, ResultT]):
                     self._check()
                     if self._exhausted and number >= self._produced:
                         return
-                    self._changed.wait(POLL_SECONDS)
+                    self._pause(WAIT_FOR_RESULTS)
                 result = self._done.pop(number)
             yield result
             del result
@@ -248,7 +270,7 @@ class _Window(Generic[ItemT, ResultT]):
                 if has_room and not (self._alive and self._under_pressure()):
                     self._alive += 1
                     return True
-                self._changed.wait(POLL_SECONDS)
+                self._pause(WAIT_FOR_ROOM)
         return False
 
     def _take(self) -> tuple[int, ItemT] | None:
@@ -260,8 +282,13 @@ class _Window(Generic[ItemT, ResultT]):
                     return self._ready.popleft()
                 if self._exhausted:
                     return None
-                self._changed.wait(POLL_SECONDS)
+                self._pause(WAIT_FOR_FRAMES)
         return None
+
+    def _pause(self, what: str) -> None:
+        """Wait until something has changed, or it is time to look. Lock held."""
+        with self._timer(what):
+            self._changed.wait(POLL_SECONDS)
 
     def _fail(self, failure: BaseException) -> None:
         with self._changed:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from facefusion.core.errors import ResourceError, Stopped
 from facefusion.core.stop import StopToken
+from facefusion.observability.stages import WAIT_FOR_FRAMES, WAIT_FOR_RESULTS, WAIT_FOR_ROOM, WAIT_FOR_TURN, WAITS
 from facefusion.pipeline import window
 from facefusion.pipeline.window import Turn, WindowPlan, run_in_order
 
@@ -364,3 +365,25 @@ def test_what_watches_is_asked_while_a_slow_item_is_waited_for() -> None:
         list(bounded([1], lambda _, turn: released.wait(TIMEOUT), WindowPlan(2, 1), StopToken(), watch=watch))
     assert asked == 3
     assert threads_of_windows() == []
+
+
+def test_what_each_thread_waits_for_is_counted_by_name() -> None:
+    """Frames come once a worker waits for one; work goes on once all others wait for it."""
+    waiting = {name: threading.Event() for name in WAITS}
+
+    @contextmanager
+    def timer(name: str) -> Iterator[None]:
+        waiting[name].set()
+        yield
+
+    def items() -> Iterator[int]:
+        assert waiting[WAIT_FOR_FRAMES].wait(TIMEOUT)
+        yield from range(4)
+
+    def work(number: int, turn: Turn) -> int:
+        if number == 0:
+            assert all(waiting[name].wait(TIMEOUT) for name in (WAIT_FOR_TURN, WAIT_FOR_ROOM, WAIT_FOR_RESULTS))
+        with turn:
+            return number
+
+    assert list(run_in_order(items(), work, WindowPlan(3, 2), StopToken(), timer=timer)) == [0, 1, 2, 3]
