@@ -13,6 +13,7 @@ import os
 import platform
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -207,6 +208,8 @@ def _outcome(report: RunReport) -> Json:
             "stages": {name: round(seconds, 3) for name, seconds in report.stages.items()},
         },
         "peak_memory_bytes": report.peak_memory,
+        "peak_video_memory_bytes": report.peak_video_memory,
+        "threads": None if report.threads is None else asdict(report.threads),
         "not_kept": list(report.not_kept),
     }
 

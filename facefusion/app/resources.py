@@ -12,8 +12,10 @@ from facefusion.app.sessions import Sessions
 from facefusion.config.state import Snapshot
 from facefusion.core.formats import MediaKind
 from facefusion.core.graph import PICTURES_AT_ONCE
+from facefusion.core.report import ThreadPlan
 from facefusion.core.values import Size
 from facefusion.inference.settings import ExecutionSettings
+from facefusion.inference.video_memory import VideoMemoryMeter
 from facefusion.media.encoder import held_frames
 from facefusion.media.frame_image import FRAME_FORMATS
 from facefusion.media.probe import MediaInfo
@@ -73,6 +75,8 @@ class Resources:
             if refusal:
                 events.emit(Notice(refusal, warning=True))
         self.meter = stack.enter_context(MemoryMeter(self._budget.limit))
+        self.video_meter = stack.enter_context(VideoMemoryMeter(device.card for device in self.execution.devices))
+        self._window: WindowPlan | None = None
 
     @property
     def decoder_threads(self) -> int:
@@ -101,7 +105,21 @@ class Resources:
         on_gpu = self.execution.on_gpu
         workers = self._settings.execution_thread_count or automatic_workers(self._machine, on_gpu=on_gpu)
         plan = self._budget.plan(self._need(work, models), workers if self._is_video else 1)
-        return WindowPlan(window=plan.window, workers=plan.workers)
+        self._window = WindowPlan(window=plan.window, workers=plan.workers)
+        return self._window
+
+    def threads(self, models: Models) -> ThreadPlan | None:
+        """How the work was divided; none where no window was planned."""
+        if self._window is None:
+            return None
+        return ThreadPlan(
+            workers=self._window.workers,
+            window=self._window.window,
+            together=self.together,
+            decoder_threads=self.decoder_threads if self._is_video else 0,
+            graph_threads={file.name: file.threads for file in models.files()},
+            gates=self.pool.gate_slots(),
+        )
 
     def _need(self, work: FrameWork, models: Models) -> MemoryNeed:
         output_size, between = work.output_size(self._info.size), work.processed_size(self._info.size)

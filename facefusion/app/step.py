@@ -131,6 +131,7 @@ class _Step:
             seconds=time.perf_counter() - begun,
             start_up_seconds=begun - self._started,
             peak_memory=resources.meter.peak,
+            peak_video_memory=resources.video_meter.peak,
             models=models.providers(resources.pool),
             stages=self._clock.seconds(),
             processor_seconds=self._clock.processor_seconds(),
@@ -142,6 +143,7 @@ class _Step:
             damaged_frames=processed.damage.frames,
             lost_frames=processed.damage.lost,
             resumed_frames=processed.resumed,
+            threads=resources.threads(models),
         )
 
     def _required(self) -> tuple[Path, Path]:

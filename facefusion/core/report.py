@@ -16,6 +16,23 @@ class NotKept(str):
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadPlan:
+    """How the work of a run was divided among threads."""
+
+    workers: int
+    """Threads that work on frames."""
+    window: int
+    """Most groups of frames alive at once, those being decoded and encoded among them."""
+    together: int
+    """Frames of a group, which are worked on together."""
+    decoder_threads: int
+    graph_threads: Mapping[str, int] = field(default_factory=dict)
+    """Processor threads of one run, for each model with a graph."""
+    gates: Mapping[str, int | None] = field(default_factory=dict)
+    """How many graphs may run at once, for each provider and number of a device, such as ``cuda:0``; none for any."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunReport:
     """The outcome of one step: one image or one video."""
 
@@ -38,7 +55,8 @@ class RunReport:
     models: Mapping[str, str] = field(default_factory=dict)
     """Each model used and the execution provider it really ran on (``code`` for a model without a graph)."""
     stages: Mapping[str, float] = field(default_factory=dict)
-    """Busy seconds per stage (decode, analyse, each processor, encode), summed over threads."""
+    """Seconds per stage, summed over threads: busy ones (decode, analyse, each processor, encode), and those in which
+    threads waited (:data:`facefusion.observability.stages.WAITS`)."""
     processor_seconds: Mapping[str, float] = field(default_factory=dict)
     """What each stage took of the processor, as far as its own threads used it."""
     notices: tuple[str, ...] = ()
@@ -57,6 +75,11 @@ class RunReport:
     """Frames of the target that could not be decoded; the ones before them are shown longer."""
     resumed_frames: int = 0
     """Frames that an earlier run had finished; ``seconds`` does not count them."""
+    threads: ThreadPlan | None = None
+    """None where no plan was made."""
+    peak_video_memory: int | None = None
+    """Highest video memory in use on the cards of the run, in bytes: by this process where the driver tells processes
+    apart, else by all. None where graphs run on the processor, or the device does not tell."""
 
     @property
     def frames_read(self) -> int:

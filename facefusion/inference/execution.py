@@ -34,6 +34,8 @@ class Device:
     """Name and capability of the card; empty where it does not tell."""
     free_memory: int | None = None
     """Bytes free when it was looked at; none where it does not tell."""
+    card: str = ""
+    """UUID of the card, which is the same for all processes; empty where there is none to tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +227,7 @@ def _devices(provider: Provider, ids: Sequence[int], runtime: Runtime) -> tuple[
             number,
             " ".join(filter(None, (cards[number].name, cards[number].compute_capability, cards[number].architecture))),
             cards[number].free_memory,
+            cards[number].uuid,
         )
         if number in cards
         else Device(number)

@@ -219,6 +219,11 @@ class InferencePool:
         """How the session of ``model`` is asked for first, on the device that is least busy."""
         return self._execution.requests(model, self._digests.digest(model.path), self._least_busy())[0]
 
+    def gate_slots(self) -> dict[str, int | None]:
+        """How many graphs may run at once, by provider and number of the device that they ran on; none for any."""
+        with self._lock:
+            return {f"{provider}:{device}": gate.slots for (provider, device), gate in self._gates.items()}
+
     def models_used(self) -> dict[str, str]:
         """Each model that was loaded, and the provider it really got (several where devices differ)."""
         with self._lock:

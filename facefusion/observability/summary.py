@@ -25,6 +25,8 @@ def summary_lines(report: RunReport, *, stages: bool = False) -> tuple[str, ...]
         ("models", _models(report.models)),
         ("peak memory", f"{report.peak_memory / 2**20:.0f} MiB"),
     ]
+    if report.peak_video_memory is not None:
+        rows.append(("video memory", f"{report.peak_video_memory / 2**20:.0f} MiB"))
     if stages:
         rows += [(f"stage {name}", f"{seconds:.2f} s") for name, seconds in report.stages.items()]
     rows += [("not kept", sentence) for sentence in report.not_kept]
@@ -45,6 +47,7 @@ def summary_fields(report: RunReport) -> dict[str, object]:
         "frames_per_second": round(report.frames_per_second, 3),
         "models": dict(report.models),
         "peak_memory_bytes": report.peak_memory,
+        "peak_video_memory_bytes": report.peak_video_memory,
         "not_kept": list(report.not_kept),
     }
 

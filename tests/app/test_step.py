@@ -26,6 +26,7 @@ from facefusion.faces.detect.base import ScoreScale
 from facefusion.media import codecs
 from facefusion.media.segment import Segment, SegmentEncoder
 from facefusion.observability.events import ModelLoaded, Notice
+from facefusion.observability.stages import WAIT_FOR_RESULTS
 from tests.app.conftest import SOURCE, TARGET, Run
 from tests.media.clips import make_clip
 from tests.processors.fakes import RecordingSink
@@ -116,6 +117,19 @@ def test_the_same_input_gives_the_same_bytes_whatever_the_threads(run: Run, tmp_
     run(tmp_path / "one.mp4", execution_thread_count=1)
     run(tmp_path / "two.mp4", execution_thread_count=3, execution_queue_count=2)
     assert (tmp_path / "one.mp4").read_bytes() == (tmp_path / "two.mp4").read_bytes()
+
+
+def test_the_report_says_how_the_work_was_divided_and_what_was_waited_for(run: Run, tmp_path: Path) -> None:
+    report = run(tmp_path / "out.mp4", execution_thread_count=3, execution_queue_count=2)
+    threads = report.threads
+    assert threads is not None
+    assert (threads.workers, threads.together) == (3, 2)
+    assert threads.window >= threads.workers + 2
+    assert threads.decoder_threads >= 1
+    assert set(threads.graph_threads) == {name for name, provider in report.models.items() if provider != "code"}
+    assert set(threads.graph_threads.values()) == {1}
+    assert threads.gates == {"cpu:0": None}
+    assert report.stages[WAIT_FOR_RESULTS] > 0
 
 
 def test_models_are_loaded_once_however_many_threads(

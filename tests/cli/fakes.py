@@ -26,6 +26,7 @@ REPORT = RunReport(
     seconds=0.5,
     start_up_seconds=1.25,
     peak_memory=300 * 2**20,
+    peak_video_memory=700 * 2**20,
     models={"yunet": "cpu", "mesh": "code"},
     stages={"decode": 0.1, "encode": 0.3},
 )

@@ -86,6 +86,7 @@ def test_a_run_that_is_done(folder):
     assert found["faces"] == {"found": 14, "changed": 12}
     assert found["seconds"] == {"start_up": 1.25, "processing": 0.5, "stages": {"decode": 0.1, "encode": 0.3}}
     assert found["peak_memory_bytes"] == 300 * 2**20
+    assert found["peak_video_memory_bytes"] == 700 * 2**20
     assert found["notices"] == list(notices)
     assert found["not_kept"] == ["The cover is left out."]
     assert sorted(path.name for path in folder.iterdir()) == ["report.json", "result.mp4", "source.jpg", "target.mp4"]

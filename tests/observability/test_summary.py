@@ -30,6 +30,10 @@ def test_summary():
     )
 
 
+def test_video_memory_is_said_where_the_device_tells():
+    assert summary_lines(report(peak_video_memory=900 * 2**20))[-1] == "video memory  900 MiB"
+
+
 def test_what_went_less_well_is_said():
     lines = summary_lines(report(frames_without_face=4, held_frames=tuple(range(12)), models={}, seconds=0.0))
     assert lines[0] == "frames       282, 4 of them without a face to work on"

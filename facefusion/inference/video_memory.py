@@ -1,0 +1,74 @@
+"""Watches how much video memory a run takes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from types import TracebackType
+
+from facefusion.inference.nvml import CardMemory, MemoryReader, read_memory
+
+INTERVAL_SECONDS = 0.5
+"""Between samples. Sessions keep what they have taken, so little happens between two that would not show later."""
+
+
+class VideoMemoryMeter:
+    """Samples the memory of cards from a thread of its own while it is open; without a card there is no thread.
+
+    Args:
+        cards: UUIDs of the cards that a run is on; those without one are left out.
+        interval: seconds between samples.
+        read: asks the driver; another function in tests.
+    """
+
+    def __init__(
+        self, cards: Iterable[str], *, interval: float = INTERVAL_SECONDS, read: MemoryReader = read_memory
+    ) -> None:
+        self._cards = tuple(dict.fromkeys(card for card in cards if card))
+        self._interval = interval
+        self._read = read
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._peak: int | None = None
+
+    def __enter__(self) -> VideoMemoryMeter:
+        if self.sample() is not None:
+            self._thread = threading.Thread(target=self._watch, name="video-memory-meter", daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    @property
+    def peak(self) -> int | None:
+        """Highest sample so far, in bytes, one taken now among them; none where no card tells.
+
+        Summed over cards: what this process takes, where the driver tells processes apart, else what all take.
+        """
+        self.sample()
+        return self._peak
+
+    def sample(self) -> int | None:
+        """Measure now, beside the thread's rhythm."""
+        told = [memory for memory in map(self._read, self._cards) if memory is not None]
+        if not told:
+            return None
+        amount = sum(map(_taken, told))
+        with self._lock:
+            self._peak = max(self._peak or 0, amount)
+        return amount
+
+    def _watch(self) -> None:
+        while not self._stop.wait(self._interval):
+            self.sample()
+
+
+def _taken(memory: CardMemory) -> int:
+    return memory.used if memory.own is None else memory.own
