@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 
@@ -18,15 +20,43 @@ PRESSURE_OFF = 0.80
 """... and at which frames are let in again. Apart, so that the valve does not flutter."""
 
 
+LOOK_SECONDS = 2.0
+"""Between looks for new children: finding them takes a look at every process of the machine, as many as there are."""
+
+
+class ProcessTree:
+    """This process with its children.
+
+    Args:
+        clock: monotonic seconds; another one in tests.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._own = psutil.Process()
+        self._children: list[psutil.Process] = []
+        self._next_look = -math.inf
+
+    def resident_bytes(self) -> int:
+        """Resident memory now, in bytes; a child counts from the first look on, :data:`LOOK_SECONDS` at most.
+
+        Pages that processes share count once for each.
+        """
+        now = self._clock()
+        if now >= self._next_look:
+            self._next_look = now + LOOK_SECONDS
+            self._children = self._own.children(recursive=True)
+        total = int(self._own.memory_info().rss)
+        for child in self._children:
+            # It may have ended since.
+            with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                total += int(child.memory_info().rss)
+        return total
+
+
 def resident_bytes() -> int:
     """Resident memory of this process and its children, in bytes. Pages they share count once per process."""
-    own = psutil.Process()
-    total = int(own.memory_info().rss)
-    for child in own.children(recursive=True):
-        # A child may end between being listed and being asked.
-        with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-            total += int(child.memory_info().rss)
-    return total
+    return ProcessTree().resident_bytes()
 
 
 class MemoryMeter:
@@ -37,15 +67,15 @@ class MemoryMeter:
     Args:
         limit: bytes the run may take; none to measure only.
         interval: seconds between samples.
-        read: measures; another function in tests.
+        read: measures; where none is given, a :class:`ProcessTree`.
     """
 
     def __init__(
-        self, limit: int | None = None, *, interval: float = 0.25, read: Callable[[], int] = resident_bytes
+        self, limit: int | None = None, *, interval: float = 0.25, read: Callable[[], int] | None = None
     ) -> None:
         self._limit = limit
         self._interval = interval
-        self._read = read
+        self._read = read or ProcessTree().resident_bytes
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None

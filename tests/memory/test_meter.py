@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from facefusion.core.errors import ResourceError
-from facefusion.memory.meter import MemoryMeter, resident_bytes
+from facefusion.memory.meter import MemoryMeter, ProcessTree, resident_bytes
 
 GIB = 1 << 30
 
@@ -37,6 +37,22 @@ def test_children_count():
         assert child.stdout.readline() == b"ready\n"
         assert resident_bytes() - before > 48 << 20
         child.communicate(b"")
+
+
+def test_a_tree_looks_for_children_from_time_to_time_and_forgets_those_that_ended():
+    now = 0.0
+    tree = ProcessTree(clock=lambda: now)
+    before = tree.resident_bytes()
+    program = "import sys; held = bytearray(48 << 20); print('ready', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+        now = 1.9
+        assert tree.resident_bytes() - before < 16 << 20
+        now = 2.0
+        assert tree.resident_bytes() - before > 48 << 20
+        child.communicate(b"")
+    assert tree.resident_bytes() - before < 16 << 20
 
 
 def test_pressure_comes_before_the_limit_and_goes_later_than_it_came():
