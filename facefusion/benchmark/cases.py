@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import facefusion
 from facefusion.core.errors import SetupError
+from facefusion.core.stop import StopToken
+from facefusion.media.join import join_videos
 
 ASSETS = Path(facefusion.__file__).resolve().parents[1] / "assets" / "benchmark"
 SOURCE_NAME = "source.jpg"
@@ -39,3 +41,26 @@ def find_cases(resolutions: Sequence[str], folder: Path | None = None) -> tuple[
                 "Make it with: python scripts/make_assets.py --only benchmark",
             )
     return cases
+
+
+def played(case: Case, times: int, folder: Path, stop: StopToken) -> Case:
+    """A case whose clip is played several times over, one directly after the other.
+
+    Its packets are copied, so it decodes to the same frames. The sample clips end nearly where they begin.
+
+    Args:
+        case: the clip; itself where it is played once.
+        times: at least 1.
+        folder: to write to.
+        stop: asked now and then.
+
+    Raises:
+        MediaError: the clip cannot be read.
+        OutputError: the longer one cannot be written.
+        Stopped: a stop was requested.
+    """
+    if times == 1:
+        return case
+    target = folder / f"{case.target.stem}-{times}-times{case.target.suffix}"
+    join_videos([case.target] * times, target, stop)
+    return replace(case, target=target)

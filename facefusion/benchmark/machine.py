@@ -9,18 +9,20 @@ from pathlib import Path
 import psutil
 
 from facefusion import __version__
+from facefusion.inference.runtime import read_runtime
 
 PACKAGES = ("numpy", "opencv-python", "onnxruntime-gpu", "onnxruntime", "av")
 CPU_INFO = Path("/proc/cpuinfo")
 
 
 def describe_machine() -> dict[str, object]:
-    """Processor, memory, system and the versions of what does the work."""
+    """Processor, memory, graphics cards, system and the versions of what does the work."""
     return {
         "processor": processor_name(),
         "cores": psutil.cpu_count(logical=False),
         "threads": psutil.cpu_count(),
         "memory_bytes": psutil.virtual_memory().total,
+        "graphics": [gpu.name for gpu in read_runtime().gpus],
         "system": platform.platform(),
         "python": platform.python_version(),
         "facefusion": __version__,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Protocol
 from facefusion.benchmark.cases import Case
 from facefusion.core.floor import Floor
 from facefusion.core.report import RunReport
+from facefusion.observability.stages import WAITS
 
 
 class Runner(Protocol):
@@ -25,6 +27,12 @@ class Runner(Protocol):
 
     def forget(self) -> None:
         """Unload everything that a first run had to load."""
+
+    def command_start(self, case: Case, folder: Path) -> float:
+        """Seconds that a process of its own takes from its start to the first frame; writes to ``folder``."""
+
+    def played(self, case: Case, times: int, folder: Path) -> Case:
+        """The case with its clip played several times over; writes to ``folder``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,12 @@ class CaseResult:
 
     case: Case
     cycles: tuple[Cycle, ...]
+    cold_start: float
+    """Seconds from the call to the first frame, with nothing loaded; the median where several were."""
+    command_start: float
+    """Seconds from the start of a process of its own to the first frame."""
+    warm_start: float | None = None
+    """Median seconds from the call to the first frame, with everything loaded; none where each run was cold."""
 
     @property
     def seconds(self) -> tuple[float, ...]:
@@ -66,14 +80,19 @@ class CaseResult:
         return median(self.rates)
 
     @property
-    def start_up(self) -> float:
-        """Median seconds from the call to the first frame."""
-        return median(cycle.report.start_up_seconds for cycle in self.cycles)
+    def ratios(self) -> tuple[float, ...]:
+        """Each cycle's time over its floor."""
+        return tuple(cycle.over_floor for cycle in self.cycles)
 
     @property
     def over_floor(self) -> float:
-        """Median of the cycles' times over their floors."""
-        return median(cycle.over_floor for cycle in self.cycles)
+        """Median of :attr:`ratios`."""
+        return median(self.ratios)
+
+    @property
+    def last(self) -> RunReport:
+        """Of the last cycle."""
+        return self.cycles[-1].report
 
     @property
     def floor(self) -> Floor:
@@ -86,8 +105,22 @@ class CaseResult:
         return max(cycle.report.peak_memory for cycle in self.cycles)
 
     @property
+    def peak_video_memory(self) -> int | None:
+        """Highest video memory of any cycle, in bytes; none where nobody tells."""
+        told = [peak for cycle in self.cycles if (peak := cycle.report.peak_video_memory) is not None]
+        return max(told, default=None)
+
+    @property
     def stages(self) -> dict[str, float]:
         """Median busy seconds of each stage, summed over threads."""
+        return {name: seconds for name, seconds in self._stages().items() if name not in WAITS}
+
+    @property
+    def waits(self) -> dict[str, float]:
+        """Median seconds in which threads did nothing, by what they waited for, summed over threads."""
+        return {name: seconds for name, seconds in self._stages().items() if name in WAITS}
+
+    def _stages(self) -> dict[str, float]:
         names = dict.fromkeys(name for cycle in self.cycles for name in cycle.report.stages)
         return {name: median(cycle.report.stages.get(name, 0.0) for cycle in self.cycles) for name in names}
 
@@ -99,6 +132,7 @@ def measure(
     *,
     cycles: int,
     cold: bool,
+    seconds: float = 0.0,
     clock: Callable[[], float] = time.perf_counter,
 ) -> CaseResult:
     """Run a clip ``cycles`` times; outputs go to ``folder`` and are removed.
@@ -108,12 +142,20 @@ def measure(
         runner: what runs it.
         folder: for the outputs.
         cycles: number of timed runs.
-        cold: forget everything before each cycle; else one untimed run goes before the first.
+        cold: forget everything before each cycle; else one run of the clip goes before the first, which shows what a
+            cold start takes.
+        seconds: how long the floor of a cycle is to be: the clip is played so often. 0 plays it once.
         clock: seconds.
     """
     output = folder / case.target.name
-    if not cold:
-        runner.run(case, output)
+    command_start = runner.command_start(case, folder)
+    cold_starts: list[float] = []
+    if not cold or seconds > 0:
+        runner.forget()
+        first = runner.run(case, output)
+        cold_starts = [first.start_up_seconds]
+        if seconds > 0:
+            case = runner.played(case, max(1, math.ceil(seconds / runner.floor(case, first, folder).seconds)), folder)
     timed: list[Cycle] = []
     for _ in range(cycles):
         if cold:
@@ -121,7 +163,14 @@ def measure(
         output.unlink(missing_ok=True)
         begin = clock()
         report = runner.run(case, output)
-        seconds = clock() - begin
-        timed.append(Cycle(seconds, report, runner.floor(case, report, folder)))
+        taken = clock() - begin
+        timed.append(Cycle(taken, report, runner.floor(case, report, folder)))
     output.unlink(missing_ok=True)
-    return CaseResult(case, tuple(timed))
+    starts = [cycle.report.start_up_seconds for cycle in timed]
+    return CaseResult(
+        case,
+        tuple(timed),
+        cold_start=median(starts if cold else cold_starts),
+        command_start=command_start,
+        warm_start=None if cold else median(starts),
+    )

@@ -26,6 +26,14 @@ class BenchmarkSettings:
         ("240p",), "sample clips to run", choices=RESOLUTIONS, value_aliases={"4k": "2160p"}, scope=Scope.RUN
     )
     benchmark_cycle_count: int = option(5, "timed cycles per clip", minimum=1, maximum=100, scope=Scope.RUN)
+    benchmark_seconds: float = option(
+        0.0,
+        "seconds that the floor of a cycle lasts: each clip is played over and over for so long; 0 plays it once",
+        minimum=0.0,
+        maximum=600.0,
+        scope=Scope.RUN,
+        own=True,
+    )
     benchmark_record_path: Path | None = option(
         None,
         "file to which one line of JSON is added per clip, so that runs can be compared",

@@ -17,7 +17,8 @@ from tests.benchmark.test_measure import report
 
 def result(resolution="240p", seconds=1.0, floor=1.0):
     case = Case(resolution, Path("source.jpg"), Path(f"target-{resolution}.mp4"))
-    return CaseResult(case, (Cycle(seconds, report(seconds=seconds), Floor({"yunet": floor}, 0.0, 0.0)),))
+    cycle = Cycle(seconds, report(seconds=seconds), Floor({"yunet": floor}, 0.0, 0.0))
+    return CaseResult(case, (cycle,), cold_start=1.0, command_start=2.0)
 
 
 def kept(path, *records):

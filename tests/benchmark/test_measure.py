@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -8,14 +10,16 @@ from pathlib import Path
 import pytest
 
 import facefusion
-from facefusion.benchmark.cases import Case, find_cases
+from facefusion.benchmark.cases import Case, find_cases, played
 from facefusion.benchmark.machine import describe_machine, processor_name
 from facefusion.benchmark.measure import CaseResult, Cycle, measure
-from facefusion.benchmark.report import append_records, record, table
+from facefusion.benchmark.report import about_machine, append_records, record, table
 from facefusion.benchmark.settings import BenchmarkSettings
 from facefusion.core.errors import OutputError, SetupError, UsageError
 from facefusion.core.floor import Floor
-from facefusion.core.report import RunReport
+from facefusion.core.report import RunReport, ThreadPlan
+from facefusion.core.stop import StopToken
+from tests.media.clips import decode, make_clip
 
 CASE = Case("240p", Path("source.jpg"), Path("target-240p.mp4"))
 
@@ -23,7 +27,10 @@ CASE = Case("240p", Path("source.jpg"), Path("target-240p.mp4"))
 FLOOR = Floor({"yunet": 0.25, "arcface": 0.125}, kernels=0.0, transcode=0.125)
 
 
-def report(decode=1.0, peak=100 * 2**20, seconds=1.0):
+THREADS = ThreadPlan(2, 6, 1, 1, {"yunet": 1}, {"cpu:0": None, "cuda:1": 4})
+
+
+def report(decode=1.0, peak=100 * 2**20, seconds=1.0, video_memory=None, start_up=0.5, waits=0.25):
     return RunReport(
         output="a.mp4",
         frames=30,
@@ -31,11 +38,18 @@ def report(decode=1.0, peak=100 * 2**20, seconds=1.0):
         frames_without_face=0,
         held_frames=(),
         seconds=seconds,
-        start_up_seconds=0.5,
+        start_up_seconds=start_up,
         peak_memory=peak,
         models={"yunet": "cpu"},
-        stages={"decode": decode},
+        stages={"decode": decode, "wait for room": waits},
+        threads=THREADS,
+        peak_video_memory=video_memory,
     )
+
+
+def result_of(*reports, **values):
+    cycles = tuple(Cycle(1.0, one, FLOOR) for one in reports)
+    return CaseResult(CASE, cycles, **{"cold_start": 1.5, "warm_start": 0.5, "command_start": 2.25, **values})
 
 
 class Recorder:
@@ -47,26 +61,34 @@ class Recorder:
         self.log = []
 
     def run(self, case, output):
-        self.log.append("run")
-        assert not output.exists() or self.log == ["run"]
+        assert not output.exists() or self.log[-1] != "run"
+        self.log.append("run" if case is CASE else f"run {case.target.name}")
         output.write_bytes(b"x")
-        self.now += self.seconds.pop(0)
-        return report()
+        seconds = self.seconds.pop(0)
+        self.now += seconds
+        return report(start_up=seconds / 2)
 
     def floor(self, case, done, folder):
-        assert case is CASE
         return Floor({"yunet": done.seconds / 4}, kernels=0.25, transcode=0.0)
 
     def forget(self):
         self.log.append("forget")
         self.now += 50.0
 
+    def command_start(self, case, folder):
+        assert case is CASE
+        return 2.5
 
-def test_warm_runs_once_untimed(tmp_path):
+    def played(self, case, times, folder):
+        return Case(case.resolution, case.source, folder / f"{times}-times.mp4")
+
+
+def test_warm_runs_once_untimed_to_see_what_a_cold_start_takes(tmp_path):
     recorder = Recorder([9.0, 1.0, 3.0])
     result = measure(CASE, recorder, tmp_path, cycles=2, cold=False, clock=lambda: recorder.now)
     assert result.seconds == (1.0, 3.0)
-    assert recorder.log == ["run"] * 3
+    assert recorder.log == ["forget", "run", "run", "run"]
+    assert (result.cold_start, result.warm_start, result.command_start) == (4.5, 1.0, 2.5)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -75,28 +97,87 @@ def test_cold_forgets_before_each_cycle_outside_the_time(tmp_path):
     result = measure(CASE, recorder, tmp_path, cycles=2, cold=True, clock=lambda: recorder.now)
     assert result.seconds == (4.0, 2.0)
     assert recorder.log == ["forget", "run", "forget", "run"]
+    assert (result.cold_start, result.warm_start) == (1.5, None)
+
+
+@pytest.mark.parametrize(("seconds", "times"), [(0.5, 1), (0.6, 2), (10.0, 20)])
+@pytest.mark.parametrize("cold", [False, True])
+def test_a_clip_is_played_as_often_as_its_floor_takes(tmp_path, seconds, times, cold):
+    recorder = Recorder([4.0, 2.0])
+    result = measure(CASE, recorder, tmp_path, cycles=1, cold=cold, seconds=seconds, clock=lambda: recorder.now)
+    again = ["forget"] if cold else []
+    assert recorder.log == ["forget", "run", *again, f"run {times}-times.mp4"]
+    assert result.case.target.name == f"{times}-times.mp4"
+    assert result.cold_start == (1.0 if cold else 2.0)
+
+
+def test_a_clip_played_twice_shows_the_same_frames_twice(tmp_path):
+    make_clip(tmp_path / "clip.mp4")
+    case = Case("64p", tmp_path / "source.jpg", tmp_path / "clip.mp4")
+    assert played(case, 1, tmp_path, StopToken()) is case
+    twice = played(case, 2, tmp_path, StopToken())
+    assert (twice.resolution, twice.target) == ("64p", tmp_path / "clip-2-times.mp4")
+    once, both = ([frame.to_ndarray().tobytes() for frame in decode(one.target)] for one in (case, twice))
+    assert both == once * 2
 
 
 def test_figures_of_a_clip():
-    reports = report(1.0), report(5.0, 7, 2.0), report(2.0, seconds=3.0)
-    result = CaseResult(CASE, tuple(Cycle(1.0, one, FLOOR) for one in reports))
+    reports = (
+        report(1.0, video_memory=300 * 2**20),
+        report(5.0, 7, 2.0, waits=1.0),
+        report(2.0, seconds=3.0, video_memory=200 * 2**20),
+    )
+    result = result_of(*reports)
     assert result.rates == (30.0, 15.0, 10.0)
     assert result.frames_per_second == 15.0
-    assert [cycle.over_floor for cycle in result.cycles] == [2.0, 4.0, 6.0]
+    assert result.ratios == (2.0, 4.0, 6.0)
     assert result.over_floor == 4.0
     assert result.peak_memory == 100 * 2**20
+    assert result.peak_video_memory == 300 * 2**20
     assert result.stages == {"decode": 2.0}
-    assert table([result]) == (
-        "target           cycles  frames/s  lowest  highest  over floor  start-up s  peak MiB\n"
-        "------------------------------------------------------------------------------------\n"
-        "target-240p.mp4       3     15.00   10.00    30.00        4.00        0.50       100\n"
-        "240p by stage: decode 2.00 s\n"
-        "240p floor: 0.50 s (transcode 0.12 s, yunet 0.25 s, arcface 0.12 s)\n"
+    assert result.waits == {"wait for room": 0.25}
+    heading, line, row, *details = table([result]).splitlines()
+    assert re.split(" {2,}", heading) == [
+        *("target", "cycles", "frames", "frames/s", "lowest", "highest", "over floor"),
+        *("cold start s", "warm start s", "command start s", "peak MiB", "video MiB"),
+    ]
+    assert line == "-" * len(heading)
+    figures = ["3", "30", "15.00", "10.00", "30.00", "4.00", "1.50", "0.50", "2.25", "100", "300"]
+    assert row.split() == ["target-240p.mp4", *figures]
+    assert details == [
+        "240p by stage: decode 2.00 s, wait 0.25 s (for room 0.25 s)",
+        "240p floor: 0.50 s (transcode 0.12 s, yunet 0.25 s, arcface 0.12 s); cycles took 2.00 to 6.00 times that",
+        "240p models: yunet (cpu)",
+        "240p threads: workers 2, window 6, frames together 1, decoder threads 1, threads of a graph 1, "
+        "graphs at once any number on cpu:0, 4 on cuda:1",
+    ]
+
+
+def test_what_was_not_measured_is_a_dash():
+    row = table([result_of(report(), warm_start=None)]).splitlines()[2]
+    assert row.split()[-5:] == ["1.50", "-", "2.25", "100", "-"]
+
+
+def test_the_machine_is_told_in_two_lines():
+    machine = {
+        "processor": "Example CPU",
+        "threads": 4,
+        "memory_bytes": 8 << 30,
+        "graphics": ["Example Card"],
+        "system": "Linux",
+        "facefusion": "4.0.0",
+        "python": "3.11.7",
+        "packages": {"numpy": "2.0"},
+    }
+    assert about_machine(machine) == (
+        "machine: Example CPU, 4 threads, 8.0 GB, Linux, Example Card\n"
+        "versions: facefusion 4.0.0, python 3.11.7, numpy 2.0\n"
     )
+    assert about_machine(describe_machine()).count("\n") == 2
 
 
 def test_records_are_lines_of_json_that_add_up(tmp_path):
-    result = CaseResult(CASE, (Cycle(1.5, report(), FLOOR),))
+    result = dataclasses.replace(result_of(), cycles=(Cycle(1.5, report(), FLOOR),))
     entry = record(
         result, {"cores": 2}, BenchmarkSettings(benchmark_name="before"), datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     )
@@ -115,9 +196,20 @@ def test_records_are_lines_of_json_that_add_up(tmp_path):
         "frames_per_second": [30.0],
         "over_floor": [2.0],
         "start_up_seconds": [0.5],
+        "cold_start_seconds": 1.5,
+        "command_start_seconds": 2.25,
         "floor": {"networks": {"yunet": 0.25, "arcface": 0.125}, "kernels": 0.0, "transcode": 0.125},
-        "stages": {"decode": 1.0},
+        "stages": {"decode": 1.0, "wait for room": 0.25},
         "peak_memory_bytes": 100 * 2**20,
+        "peak_video_memory_bytes": None,
+        "threads": {
+            "workers": 2,
+            "window": 6,
+            "together": 1,
+            "decoder_threads": 1,
+            "graph_threads": {"yunet": 1},
+            "gates": {"cpu:0": None, "cuda:1": 4},
+        },
         "models": {"yunet": "cpu"},
         "machine": {"cores": 2},
     }

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from facefusion.benchmark import cases
+from facefusion.cli.commands import benchmark
 from facefusion.cli.main import main
 from facefusion.config.settings import PathsSettings
 from facefusion.faces.settings import FaceSelectorSettings
@@ -21,6 +22,7 @@ def assets(tmp_path, monkeypatch):
         (folder / name).write_bytes(b"x")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cases, "ASSETS", folder)
+    monkeypatch.setattr(benchmark, "command_start", lambda case, snapshot, folder: 2.0)
     return folder
 
 

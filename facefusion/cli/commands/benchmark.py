@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from facefusion.benchmark.cases import Case, find_cases
+from facefusion.benchmark.cases import Case, find_cases, played
 from facefusion.benchmark.chart import draw_chart
+from facefusion.benchmark.command import command_start
 from facefusion.benchmark.comparison import Kept, read_baseline, verdicts
 from facefusion.benchmark.machine import describe_machine
 from facefusion.benchmark.measure import CaseResult, measure
-from facefusion.benchmark.report import append_records, record, table
+from facefusion.benchmark.report import about_machine, append_records, record, table
 from facefusion.benchmark.settings import BenchmarkSettings
 from facefusion.cli.command import Context
 from facefusion.config.settings import PathsSettings
@@ -46,6 +47,14 @@ class _StepRunner:
         """Unload the models."""
         self._context.application.release_models()
 
+    def command_start(self, case: Case, folder: Path) -> float:
+        """Start the program anew."""
+        return command_start(case, self._context.state.snapshot, folder)
+
+    def played(self, case: Case, times: int, folder: Path) -> Case:
+        """See :func:`facefusion.benchmark.cases.played`."""
+        return played(case, times, folder, self._context.stop)
+
     def _snapshot(self, case: Case, output: Path) -> Snapshot:
         paths = {"source_paths": (case.source,), "target_path": case.target, "output_path": output}
         return self._context.state.snapshot.with_values(paths)
@@ -75,7 +84,7 @@ def execute(context: Context) -> int:
     settings = snapshot.get(BenchmarkSettings)
     cases = find_cases(settings.benchmark_resolutions)
     baseline = _baseline(settings)
-    runner = _StepRunner(context)
+    runner, machine = _StepRunner(context), describe_machine()
     results: list[CaseResult] = []
     with _scratch_folder(snapshot.get(PathsSettings).temp_path) as folder:
         for number, case in enumerate(cases, start=1):
@@ -86,14 +95,15 @@ def execute(context: Context) -> int:
                 folder,
                 cycles=settings.benchmark_cycle_count,
                 cold=settings.benchmark_mode == "cold",
+                seconds=settings.benchmark_seconds,
             )
             context.events.emit(StepFinished())
             results.append(result)
             if settings.benchmark_record_path is not None:
-                entry = record(result, describe_machine(), settings, datetime.now(UTC))
+                entry = record(result, machine, settings, datetime.now(UTC))
                 append_records(settings.benchmark_record_path, (entry,))
     lines = "".join(f"{verdict}\n" for verdict in verdicts(results, baseline))
-    context.write(table(results) + lines)
+    context.write(table(results) + about_machine(machine) + lines)
     if settings.benchmark_chart_path is not None:
         draw_chart(results, settings.benchmark_chart_path)
     return 0
