@@ -1,6 +1,7 @@
 # make run    sets up and swaps the demo's face; the last line printed is the result's path
 # make test   sets up and runs the tests
 # make test-long  sets up and runs the long proofs: kills at many moments, long videos
+# make speed  sets up, measures for half a minute and warns where a run takes longer over its floor than is kept
 # make check  sets up and runs the formatter, the linter, the type checker, the import contracts
 #             and the comparison of generated files with what the options say
 # make generate  writes facefusion.ini and docs/options.md anew from the declared options
@@ -12,7 +13,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-long check setup setup-development generate clean
+.PHONY: run test test-long speed check setup setup-development generate clean
 
 run: setup
 	@mkdir -p output
@@ -23,6 +24,9 @@ test: setup-development
 
 test-long: setup-development
 	@$(BIN)/python -m pytest -m slow $(ARGUMENTS)
+
+speed: setup-development
+	@$(BIN)/python scripts/check_speed.py $(ARGUMENTS)
 
 check: setup-development
 	$(BIN)/ruff format --check .
