@@ -53,6 +53,8 @@ class Execution:
     """Bytes of device memory that all sessions on a device may take; none for no limit."""
     half: bool | None = None
     """Half precision always, never, or (none) where it is the provider's habit."""
+    replay: bool = False
+    """Record what graphs launch and replay it, where the provider can."""
 
     @property
     def on_gpu(self) -> bool:
@@ -71,6 +73,7 @@ class Execution:
             model_digest=digest,
             shapes=model.warm_up,
             runtime=self.runtime,
+            replay=self.replay,
         )
         return tuple(LoadRequest(model, _stack(provider, placement)) for provider in self.providers)
 
@@ -113,6 +116,12 @@ def plan_execution(
         events.emit(Notice(_recommendation(execution)))
     if set(settings.execution_device_ids) - {0} and not execution.on_gpu:
         message = f"--execution-device-ids has no effect: graphs run with {chosen[0].name}, which has no devices."
+        events.emit(Notice(message, warning=True))
+    if execution.half and not chosen[0].halves:
+        message = f"--inference-precision half has no effect: {chosen[0].name} computes in full precision."
+        events.emit(Notice(message, warning=True))
+    if execution.replay and chosen[0].name != "cuda":
+        message = f"--inference-cuda-graphs has no effect: graphs run with {chosen[0].name}, which records nothing."
         events.emit(Notice(message, warning=True))
     return execution
 
@@ -161,6 +170,7 @@ def _plan(
         cache=cache,
         memory_limit=inference.gpu_memory_limit * GIB or None,
         half=_HALF[inference.inference_precision],
+        replay=inference.inference_cuda_graphs,
     )
 
 
@@ -236,6 +246,8 @@ def _devices(provider: Provider, ids: Sequence[int], runtime: Runtime) -> tuple[
 
 
 def _stack(provider: Provider, placement: Placement) -> tuple[tuple[Provider, ProviderOptions], ...]:
-    names = dict.fromkeys((provider.name, *provider.companions, "cpu"))
-    members = (provider if name == provider.name else PROVIDERS[name] for name in names)
-    return tuple((member, member.options(placement)) for member in members)
+    others = (PROVIDERS[name] for name in dict.fromkeys((*provider.companions, "cpu")) if name != provider.name)
+    return (
+        (provider, provider.options(placement)),
+        *((other, (other.companion_options or other.options)(placement)) for other in others),
+    )

@@ -22,7 +22,7 @@ class SessionKey:
 
     model: str
     """SHA-256 of the graph."""
-    providers: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    providers: tuple[tuple[str, str], ...]
     """Every provider that may be tried, with all of its options, in order."""
     device: int
     threads: int
@@ -33,7 +33,8 @@ def session_key(requests: tuple[LoadRequest, ...], *, digest: str, device: int) 
     return SessionKey(
         model=digest,
         providers=tuple(
-            (provider.name, tuple(sorted(chosen.to_runtime().items())))
+            # In full: not all of them are told to ONNX Runtime.
+            (provider.name, repr(chosen))
             for request in requests
             for provider, chosen in request.providers
         ),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,9 +19,15 @@ from facefusion.core.errors import ModelError, ProviderError, ResourceError
 from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Tensor
 from facefusion.inference.arena import SHARED, open_store
+from facefusion.inference.binding import Shapes, shapes_of
+from facefusion.inference.compiled import compiling, discard
 from facefusion.inference.interruption import RunOptions
 from facefusion.inference.providers.base import Provider, ProviderOptions
+from facefusion.inference.replay import ReplayError
+from facefusion.inference.runs import Runs, runs_of, shared_card
 from facefusion.inference.runtime import ERRORS_ONLY
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,8 @@ class ModelFile:
     """Processor threads for one run, at least 1."""
     warm_up: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """Shape of each input whose shape the graph leaves open, for the first run on a device."""
+    workspace: int = 0
+    """Bytes that one run takes beside the weights, as far as the catalogue tells; else 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +52,16 @@ class LoadRequest:
     model: ModelFile
     providers: tuple[tuple[Provider, ProviderOptions], ...]
     """The provider asked for, then those that take the nodes it does not know; the CPU last."""
+
+    @property
+    def options(self) -> ProviderOptions:
+        """Of the provider asked for."""
+        return self.providers[0][1]
+
+    def with_options(self, change: Callable[[ProviderOptions], ProviderOptions]) -> LoadRequest:
+        """The same with other options of the provider asked for."""
+        (provider, options), *others = self.providers
+        return replace(self, providers=((provider, change(options)), *others))
 
 
 class Session(Protocol):
@@ -85,6 +106,12 @@ _RUNTIME_ERRORS: tuple[type[Exception], ...] = (
     MemoryError,
 )
 _LOAD_ERRORS: tuple[type[Exception], ...] = (OSError, *_RUNTIME_ERRORS)
+_NOT_REPLAYED: set[Path] = set()
+"""Graphs whose launches cannot be recorded: known for the life of the process, so that it is said and tried once."""
+_CANNOT_RECORD = re.compile(r"graph capture feature|CUDA Graph feature", re.IGNORECASE)
+"""ONNX Runtime on a graph that it cannot record, before anything runs."""
+_UNUSABLE = re.compile(r"could not (deserialize engine|create timing cache)", re.IGNORECASE)
+"""TensorRT on a file of its own that is damaged."""
 _DAMAGED = "Delete the file and fetch it again with force-download, or bring another one."
 """What can be done about a file that is no graph."""
 _TOO_NEW = re.compile(r"official support for domain|Unsupported model IR version")
@@ -117,17 +144,16 @@ class OrtSession:
     """
 
     def __init__(self, request: LoadRequest) -> None:
-        wanted = request.providers[0][0]
         self._name = request.model.name
-        self._session = _create(request)
-        obtained = tuple(self._session.get_providers())
-        if wanted.runtime_name not in obtained:
-            raise ProviderError(
-                f"{request.model.name}: ONNX Runtime gave {', '.join(obtained)} instead of {wanted.name}",
-                f"Check that the driver and {wanted.package} fit each other, or add cpu to --execution-providers.",
-            )
-        self._provider = wanted.name
-        self._signature = GraphSignature(_values(self._session.get_inputs()), _values(self._session.get_outputs()))
+        self._provider = request.providers[0][0].name
+        self._caches = request.options.caches()
+        self._seen: set[Shapes] = set()
+        """For which the provider has compiled all that it needs, where it keeps what it compiles."""
+        self._opening = threading.Lock()
+        self._request = request.with_options(lambda options: options.fitted(request.model.path))
+        if self._request.model.path in _NOT_REPLAYED:
+            self._request = self._request.with_options(lambda options: options.not_replayed())
+        self._signature, self._runs = self._open()
         self._outputs = tuple(self._signature.outputs)
 
     @property
@@ -142,8 +168,13 @@ class OrtSession:
 
     def run(self, inputs: Mapping[str, Tensor], options: RunOptions | None = None) -> dict[str, Tensor]:
         """See :meth:`Session.run`."""
+        runs = self._runs
         try:
-            results: Sequence[Tensor] = self._session.run(self._outputs, dict(inputs), options)
+            with self._compiling_for(inputs):
+                return runs(inputs, options)
+        except ReplayError as error:
+            self._replay_no_more(runs, error)
+            return self.run(inputs, options)
         except _RUNTIME_ERRORS as error:
             if _is_out_of_memory(error):
                 raise DeviceMemoryError(f"{self._name}: no memory left to run on {self._provider}") from error
@@ -151,7 +182,43 @@ class OrtSession:
                 f"{self._name}: the graph could not be run on {self._provider} ({_reason(error)})",
                 "Fetch the model again with force-download; if that does not help, report it.",
             ) from error
-        return dict(zip(self._outputs, results, strict=True))
+
+    def _open(self) -> tuple[GraphSignature, Runs]:
+        """Load the graph; without recordings where it is of a kind that cannot have any."""
+        try:
+            session = _create(self._request)
+        except ReplayError as error:
+            self._note_no_replay(error)
+            session = _create(self._request)
+        wanted = self._request.providers[0][0]
+        obtained = tuple(session.get_providers())
+        if wanted.runtime_name not in obtained:
+            raise ProviderError(
+                f"{self._name}: ONNX Runtime gave {', '.join(obtained)} instead of {wanted.name}",
+                f"Check that the driver and {wanted.package} fit each other, or add cpu to --execution-providers.",
+            )
+        signature = GraphSignature(_values(session.get_inputs()), _values(session.get_outputs()))
+        return signature, runs_of(session, signature, self._request.options)
+
+    def _replay_no_more(self, runs: Runs, error: ReplayError) -> None:
+        with self._opening:
+            if self._runs is runs:  # else another thread was here before
+                self._note_no_replay(error)
+                _, self._runs = self._open()
+
+    def _note_no_replay(self, error: ReplayError) -> None:
+        if self._request.model.path not in _NOT_REPLAYED:
+            logger.warning("%s runs without CUDA graphs: %s", self._name, _reason(error))
+        _NOT_REPLAYED.add(self._request.model.path)
+        self._request = self._request.with_options(lambda options: options.not_replayed())
+
+    def _compiling_for(self, inputs: Mapping[str, Tensor]) -> ExitStack:
+        """Held while the provider may compile for inputs of a shape that it has not seen yet."""
+        held = ExitStack()
+        if self._caches and (shapes := shapes_of(inputs)) not in self._seen:
+            held.enter_context(compiling(self._caches))
+            self._seen.add(shapes)
+        return held
 
 
 def _values(entries: Sequence[Any]) -> dict[str, GraphValue]:
@@ -166,24 +233,23 @@ def _values(entries: Sequence[Any]) -> dict[str, GraphValue]:
 
 def _create(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not typed
     model, wanted = request.model, request.providers[0][0]
+    caches = request.options.caches()
     try:
-        for provider, provider_options in request.providers:
-            for folder in provider_options.folders():
-                folder.mkdir(parents=True, exist_ok=True)
-            if provider.prepare is not None:
-                provider.prepare()
-        return onnxruntime.InferenceSession(
-            str(model.path),
-            _session_options(request),
-            providers=[(provider.runtime_name, chosen.to_runtime()) for provider, chosen in request.providers],
-            # Its own fallback prints to the terminal and hides which provider failed; the pool does better.
-            enable_fallback=0,
-        )
+        with compiling(caches):
+            try:
+                return _load(request)
+            except _RUNTIME_ERRORS as error:
+                if not caches or not _UNUSABLE.search(str(error)):
+                    raise
+                discard(caches)
+                return _load(request)
     except _FILE_ERRORS as error:
         raise ModelError(
             f"{model.name}: {model.path} cannot be read as a graph ({_reason(error)})", _DAMAGED
         ) from error
     except _LOAD_ERRORS as error:
+        if request.options.replayed() and _CANNOT_RECORD.search(str(error)):
+            raise ReplayError(str(error)) from error
         if _TOO_NEW.search(str(error)):
             raise ModelError(
                 f"{model.name}: {model.path} is of a version of ONNX that ONNX Runtime {onnxruntime.__version__} does "
@@ -203,6 +269,22 @@ def _create(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not 
                 "Add cpu to --execution-providers to run it there.",
             ) from error
         raise ModelError(f"{model.name}: {model.path} could not be loaded ({_reason(error)})", _DAMAGED) from error
+
+
+def _load(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not typed
+    for provider, chosen in request.providers:
+        for folder in chosen.folders():
+            folder.mkdir(parents=True, exist_ok=True)
+        if provider.prepare is not None:
+            provider.prepare()
+    with shared_card(request.options):
+        return onnxruntime.InferenceSession(
+            str(request.options.graph(request.model.path)),
+            _session_options(request),
+            providers=[(provider.runtime_name, chosen.to_runtime()) for provider, chosen in request.providers],
+            # Its own fallback prints to the terminal and hides which provider failed; the pool does better.
+            enable_fallback=0,
+        )
 
 
 def _session_options(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not typed

@@ -58,8 +58,16 @@ class InferenceSettings:
     )
     inference_precision: str = option(
         "auto",
-        "precision to compute in: auto is half with tensorrt and qnn, full elsewhere",
+        "precision to compute in: auto is half with tensorrt and qnn, and elsewhere full, where cuda may round factors "
+        "to 10 bits of mantissa (TF32); full rounds nothing; half makes copies of the graphs for cuda",
         choices=("auto", "full", "half"),
+        scope=Scope.JOB,
+        own=True,
+    )
+    inference_cuda_graphs: bool = option(
+        False,
+        "with cuda: record what each model launches on the card once for each size of its inputs, and replay it; saves "
+        "the processor work, and runs of one model go one after the other",
         scope=Scope.JOB,
         own=True,
     )

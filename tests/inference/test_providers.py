@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from facefusion.inference.providers.base import GIB, Obstacle, Placement, gate_by_free_memory
+from facefusion.inference.execution import Device
+from facefusion.inference.providers import cuda, tensorrt
+from facefusion.inference.providers.base import GIB, DeviceMemory, Obstacle, Placement, gate_by_free_memory
 from facefusion.inference.providers.registry import PROVIDERS, ProviderRegistry
-from tests.inference.fakes import CARD, CPU_RUNTIME, GPU_RUNTIME
+from facefusion.inference.session import ModelFile
+from tests.inference.fakes import CARD, CPU_RUNTIME, GPU_RUNTIME, execution, graph
 
 PLACEMENT = Placement(
     device_id=1,
@@ -70,8 +73,57 @@ def test_cuda_options():
         "arena_extend_strategy": "kNextPowerOfTwo",
         "cudnn_conv_algo_search": "EXHAUSTIVE",
         "do_copy_in_default_stream": "1",
+        "cudnn_conv_use_max_workspace": "0",
+        "use_tf32": "1",
     }
     assert "gpu_mem_limit" not in options("cuda", memory_limit=None)
+
+
+def test_without_a_limit_cudnn_may_try_what_takes_all_memory():
+    assert options("cuda", memory_limit=None)["cudnn_conv_use_max_workspace"] == "1"
+
+
+def test_full_precision_on_cuda_rounds_nothing():
+    assert [options("cuda", half=half)["use_tf32"] for half in (None, False, True)] == ["1", "0", "1"]
+
+
+def test_half_precision_on_cuda_is_a_copy_of_the_graph_named_by_what_it_is_made_of():
+    def copy(**changes):
+        return cuda.options(replace(PLACEMENT, **changes)).half_copy
+
+    assert [copy(half=half) for half in (None, False)] == [None, None]
+    assert copy(half=True) == Path("cache/half") / f"{'ab' * 16}-1.31.1.onnx"
+    assert copy(half=True) != copy(half=True, model_digest="cd" * 32)
+    assert copy(half=True) != copy(half=True, runtime=replace(GPU_RUNTIME, version="1.32.0"))
+    assert copy(half=True, model_digest="") is None  # the provider is only tried out, with a graph of text
+
+
+def test_launches_are_recorded_on_cuda_where_that_is_asked_for():
+    assert "enable_cuda_graph" not in options("cuda")
+    assert options("cuda", replay=True)["enable_cuda_graph"] == "1"
+    assert "enable_cuda_graph" not in options("cuda", replay=True, model_digest="")
+    chosen = PROVIDERS["cuda"].options(replace(PLACEMENT, replay=True))
+    assert (chosen.replayed(), chosen.not_replayed().replayed()) == (True, False)
+    assert "enable_cuda_graph" not in chosen.not_replayed().to_runtime()
+
+
+def test_behind_tensorrt_cuda_takes_the_graph_as_it_is():
+    plan = replace(execution("tensorrt"), half=True, replay=True)
+    (request,) = plan.requests(ModelFile("a", Path("a.onnx")), "ab" * 32, Device(0))
+    assert [provider.name for provider, _ in request.providers] == ["tensorrt", "cuda", "cpu"]
+    behind = request.providers[1][1]
+    assert isinstance(behind, cuda.CudaOptions)
+    assert (behind.half_copy, behind.replayed()) == (None, False)
+
+
+@pytest.mark.parametrize("name", ["cuda", "tensorrt"])
+def test_inputs_and_outputs_stay_on_nvidia_cards(name):
+    assert PROVIDERS[name].options(PLACEMENT).memory() == DeviceMemory("cuda", 1)
+
+
+@pytest.mark.parametrize("name", ["cpu", "rocm", "migraphx", "openvino", "coreml", "directml", "qnn", "cann"])
+def test_elsewhere_they_are_handed_over_with_each_run(name):
+    assert PROVIDERS[name].options(PLACEMENT).memory() is None
 
 
 @pytest.mark.parametrize(
@@ -90,10 +142,32 @@ def test_tensorrt_options():
         "trt_timing_cache_enable": "1",
         "trt_builder_optimization_level": "5",
         "trt_fp16_enable": "1",
+        "trt_layer_norm_fp32_fallback": "1",
+        "trt_context_memory_sharing_enable": "1",
+        "trt_force_sequential_engine_build": "1",
         "trt_max_workspace_size": str(12 * GIB),
     }
     assert engines.startswith("cache/tensorrt/engine-")
     assert timing.startswith("cache/tensorrt/timing-")
+    assert options("tensorrt", half=False)["trt_layer_norm_fp32_fallback"] == "0"
+
+
+def test_an_engine_serves_as_many_pictures_as_go_through_a_graph_together(tmp_path):
+    chosen = tensorrt.options(PLACEMENT).fitted(graph(tmp_path).path)
+    values = chosen.to_runtime()
+    assert [values[f"trt_profile_{name}_shapes"] for name in ("min", "opt", "max")] == ["x:1x4", "x:1x4", "x:4x4"]
+    assert chosen.engine_folder == tensorrt.options(PLACEMENT).engine_folder
+
+
+def test_what_providers_compile_is_kept_in_folders_of_which_the_graphs_own_comes_first():
+    values = options("tensorrt")
+    folders = PROVIDERS["tensorrt"].options(PLACEMENT).caches()
+    assert [folder.as_posix() for folder in folders] == [
+        values["trt_engine_cache_path"],
+        values["trt_timing_cache_path"],
+    ]
+    assert PROVIDERS["migraphx"].options(PLACEMENT).caches() == PROVIDERS["migraphx"].options(PLACEMENT).folders()
+    assert PROVIDERS["cuda"].options(PLACEMENT).caches() == ()
 
 
 @pytest.mark.parametrize(
@@ -124,16 +198,16 @@ def test_half_precision_follows_habit_or_the_users_word():
 
     assert half("tensorrt", "trt_fp16_enable") == ["1", "0", "1"]
     assert half("migraphx", "migraphx_fp16_enable") == ["0", "0", "1"]
+    assert half("qnn", "enable_htp_fp16_precision") == ["1", "0", "1"]
     assert half("openvino", "precision") == ["FP32", "FP32", "FP16"]
     assert half("cann", "precision_mode") == ["must_keep_origin_dtype", "must_keep_origin_dtype", "force_fp16"]
     assert half("coreml", "AllowLowPrecisionAccumulationOnGPU") == ["0", "0", "1"]
 
 
 def test_a_card_is_needed_for_cuda():
-    cuda = PROVIDERS["cuda"]
-    assert cuda.obstacle(GPU_RUNTIME) is None
-    assert cuda.obstacle(replace(GPU_RUNTIME, gpus=())) is None
-    assert cuda.obstacle(replace(GPU_RUNTIME, gpus=(), cuda_driver=False)) == Obstacle(
+    assert PROVIDERS["cuda"].obstacle(GPU_RUNTIME) is None
+    assert PROVIDERS["cuda"].obstacle(replace(GPU_RUNTIME, gpus=())) is None
+    assert PROVIDERS["cuda"].obstacle(replace(GPU_RUNTIME, gpus=(), cuda_driver=False)) == Obstacle(
         "no NVIDIA card was found (nvidia-smi and the driver's library are missing or see none)"
     )
 
@@ -148,12 +222,11 @@ def test_a_driver_too_old_names_the_last_build_for_it():
 
 
 def test_tensorrt_needs_what_cuda_needs_and_its_libraries():
-    tensorrt = PROVIDERS["tensorrt"]
-    assert tensorrt.obstacle(GPU_RUNTIME) is None
-    assert tensorrt.obstacle(replace(GPU_RUNTIME, gpus=(), cuda_driver=False)) == (
+    assert PROVIDERS["tensorrt"].obstacle(GPU_RUNTIME) is None
+    assert PROVIDERS["tensorrt"].obstacle(replace(GPU_RUNTIME, gpus=(), cuda_driver=False)) == (
         PROVIDERS["cuda"].obstacle(replace(GPU_RUNTIME, gpus=(), cuda_driver=False))
     )
-    assert tensorrt.obstacle(replace(GPU_RUNTIME, tensorrt_version=None)) == Obstacle(
+    assert PROVIDERS["tensorrt"].obstacle(replace(GPU_RUNTIME, tensorrt_version=None)) == Obstacle(
         "the TensorRT 10 libraries are not installed (pip install -r requirements-cuda.txt)"
     )
 

@@ -48,6 +48,12 @@ class StubSession:
     def run(self, names, inputs, options):
         raise self.error
 
+    def io_binding(self):
+        return None
+
+    def run_with_iobinding(self, binding, options):
+        raise self.error
+
 
 @pytest.fixture
 def stub(monkeypatch):

@@ -41,10 +41,24 @@ class Placement:
     cache: Path
     """Folder for compiled engines, the provider's own below it."""
     model_digest: str
-    """SHA-256 of the graph."""
+    """SHA-256 of the graph; empty where the provider is only tried out."""
     shapes: tuple[tuple[str, tuple[int, ...]], ...]
     """Input shapes the graph is warmed up with."""
     runtime: Runtime
+    replay: bool = False
+    """Record what graphs launch and replay it, where the provider can."""
+    workspace: int | None = None
+    """Bytes of :attr:`memory_limit` for one run beside the weights, which follow from the graph alone; none for no
+    limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """Memory of a device in which inputs and outputs of a graph can stay."""
+
+    kind: str
+    """As ONNX Runtime names it: ``cuda``, or ``cpu`` in tests."""
+    device_id: int = 0
 
 
 class ProviderOptions(ABC):
@@ -59,6 +73,41 @@ class ProviderOptions(ABC):
     def folders(self) -> tuple[Path, ...]:
         """Folders that must exist before a session is made: providers do not create more than the last part."""
         return ()
+
+    def caches(self) -> tuple[Path, ...]:
+        """Folders in which the provider keeps what it compiled, its own one first, those shared with others after it.
+
+        A process that is killed leaves half a file there, which no later session could be made with.
+        """
+        return ()
+
+    def fitted(self, path: Path) -> ProviderOptions:
+        """The options with what only the file of the graph tells; the file may be large, so this is asked when loading.
+
+        Raises:
+            ModelError: the file cannot be read as a graph.
+        """
+        return self
+
+    def graph(self, path: Path) -> Path:
+        """The file to load in place of the model's: the same, or one made of it.
+
+        Raises:
+            ModelError: the file cannot be read as a graph, or none can be made of it.
+        """
+        return path
+
+    def memory(self) -> DeviceMemory | None:
+        """Where inputs and outputs stay from run to run; none where they are handed over anew with each."""
+        return None
+
+    def replayed(self) -> bool:
+        """Whether launches are recorded once for each shape of the inputs, and replayed from then on."""
+        return False
+
+    def not_replayed(self) -> ProviderOptions:
+        """The same options without recordings."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +153,12 @@ class Provider:
     """Where there are builds of it, as :class:`Runtime` names systems."""
     libraries: Callable[[Runtime], tuple[str, ...]] = no_libraries
     """Names of the shared libraries that it needs beside ONNX Runtime and the driver, as the loader knows them."""
+    halves: bool = False
+    """Whether it computes in half precision where that is asked for."""
+    half_by_itself: bool = False
+    """Whether it does where nothing is asked for."""
+    companion_options: Callable[[Placement], ProviderOptions] | None = None
+    """Its options where it only takes over what another provider leaves; none for the same."""
     companions: tuple[str, ...] = ()
     """Providers that take over the nodes this one does not know, before the CPU does."""
     concurrent: bool = True

@@ -63,6 +63,7 @@ CANN = Provider(
     package=PACKAGE,
     makers=("Huawei",),
     systems=("Linux",),
+    halves=True,
     options=options,
     gate=gate_of(GATE_WHERE_UNKNOWN),
     obstacle=offered("CANNExecutionProvider", PACKAGE),

@@ -63,6 +63,7 @@ COREML = Provider(
     package=PACKAGE,
     makers=("Apple",),
     systems=("Darwin",),
+    halves=True,
     options=options,
     gate=gate_of(GATE_WHERE_UNKNOWN),
     obstacle=offered("CoreMLExecutionProvider", PACKAGE),

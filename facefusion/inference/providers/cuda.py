@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
+from facefusion.inference.half import half_graph
 from facefusion.inference.providers.base import (
+    DeviceMemory,
     Obstacle,
     Placement,
     Provider,
@@ -46,6 +49,15 @@ class CudaOptions(ProviderOptions):
     """How cuDNN finds its algorithm for each shape: trying all, asking its heuristic, or taking the default."""
     copy_in_default_stream: bool = True
     """Copy in the stream that computes: without it some models race."""
+    full_workspace: bool = True
+    """Let cuDNN try algorithms that take all the memory that is free; else at most 32 MB, of which the arena's limit
+    would refuse more."""
+    rounded_products: bool = True
+    """Let tensor cores round factors to 10 bits of mantissa (TF32), as ONNX Runtime does unless told otherwise."""
+    replay: bool = False
+    """Record what a graph launches, and replay it."""
+    half_copy: Path | None = None
+    """Where the graph lies in half precision, which is loaded in place of the model's own; none for full precision."""
 
     def to_runtime(self) -> dict[str, str]:
         """See :class:`ProviderOptions`."""
@@ -54,19 +66,50 @@ class CudaOptions(ProviderOptions):
             "arena_extend_strategy": self.arena_strategy,
             "cudnn_conv_algo_search": self.convolution_search,
             "do_copy_in_default_stream": switch(self.copy_in_default_stream),
+            "cudnn_conv_use_max_workspace": switch(self.full_workspace),
+            "use_tf32": switch(self.rounded_products),
         }
+        if self.replay:
+            values["enable_cuda_graph"] = switch(True)
         if self.memory_limit is not None:
             values["gpu_mem_limit"] = str(self.memory_limit)
         return values
 
+    def graph(self, path: Path) -> Path:
+        """See :class:`ProviderOptions`."""
+        return path if self.half_copy is None else half_graph(path, self.half_copy)
+
+    def memory(self) -> DeviceMemory:
+        """See :class:`ProviderOptions`."""
+        return DeviceMemory("cuda", self.device_id)
+
+    def replayed(self) -> bool:
+        """See :class:`ProviderOptions`."""
+        return self.replay
+
+    def not_replayed(self) -> CudaOptions:
+        """See :class:`ProviderOptions`."""
+        return replace(self, replay=False)
+
 
 def options(placement: Placement) -> CudaOptions:
-    """Exhaustive search, but on cards that it does not suit."""
+    """Exhaustive search, but on cards that it does not suit; the precision that is asked for."""
+    tried = not placement.model_digest  # then the graph is one of text, which no card runs
+    copy = placement.cache / "half" / f"{placement.model_digest[:32]}-{placement.runtime.version}.onnx"
     return CudaOptions(
         device_id=placement.device_id,
         memory_limit=placement.memory_limit,
         convolution_search="DEFAULT" if _SLOW_TO_SEARCH.search(placement.device_name) else "EXHAUSTIVE",
+        full_workspace=placement.memory_limit is None,
+        rounded_products=placement.half is not False,
+        replay=placement.replay and not tried,
+        half_copy=copy if placement.half and not tried else None,
     )
+
+
+def companion_options(placement: Placement) -> CudaOptions:
+    """For nodes that TensorRT leaves over: the graph stays as it is, and nothing is recorded."""
+    return replace(options(placement), replay=False, half_copy=None)
 
 
 def obstacle(runtime: Runtime) -> Obstacle | None:
@@ -116,7 +159,9 @@ CUDA = Provider(
     makers=("NVIDIA",),
     systems=("Linux", "Windows"),
     libraries=libraries,
+    halves=True,
     options=options,
+    companion_options=companion_options,
     gate=gate_by_free_memory,
     obstacle=obstacle,
     prepare=load_cuda_libraries,

@@ -43,6 +43,10 @@ class MiGraphXOptions(ProviderOptions):
         """See :class:`ProviderOptions`."""
         return (self.cache_folder,)
 
+    def caches(self) -> tuple[Path, ...]:
+        """See :class:`ProviderOptions`."""
+        return (self.cache_folder,)
+
 
 def options(placement: Placement) -> MiGraphXOptions:
     """One cache folder per graph and precision, since the names inside do not tell precisions apart."""
@@ -65,6 +69,7 @@ MIGRAPHX = Provider(
     package=PACKAGE,
     makers=("AMD",),
     systems=("Linux",),
+    halves=True,
     options=options,
     gate=gate_by_free_memory,
     obstacle=offered("MIGraphXExecutionProvider", PACKAGE),

@@ -55,6 +55,7 @@ OPENVINO = Provider(
     package=PACKAGE,
     makers=("Intel",),
     systems=("Linux", "Windows"),
+    halves=True,
     options=options,
     gate=gate_of(GATE_WHERE_UNKNOWN),
     obstacle=offered("OpenVINOExecutionProvider", PACKAGE),

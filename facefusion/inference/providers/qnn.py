@@ -32,8 +32,8 @@ class QnnOptions(ProviderOptions):
 
 
 def options(placement: Placement) -> QnnOptions:
-    """The same everywhere."""
-    return QnnOptions(device_id=placement.device_id)
+    """Half precision unless full is asked for, with which float graphs leave the tensor processor for the CPU."""
+    return QnnOptions(device_id=placement.device_id, half=placement.half is not False)
 
 
 QNN = Provider(
@@ -45,6 +45,8 @@ QNN = Provider(
     package=PACKAGE,
     makers=("Qualcomm",),
     systems=("Linux", "Windows"),
+    halves=True,
+    half_by_itself=True,
     options=options,
     gate=gate_of(1),
     obstacle=offered("QNNExecutionProvider", PACKAGE),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from facefusion.core.graph import PICTURES_AT_ONCE, PIXELS_AT_ONCE
+from facefusion.inference.profile import RULE, Range, input_shapes, shape_range
 from facefusion.inference.providers import cuda
 from facefusion.inference.providers.base import (
+    DeviceMemory,
     Obstacle,
     Placement,
     Provider,
@@ -42,6 +45,14 @@ class TensorRtOptions(ProviderOptions):
     """0..5: how long the compiler looks for a quicker engine."""
     workspace: int | None = None
     """Bytes of video memory a kernel may use while it runs; none for what the card has."""
+    exact_norms: bool = True
+    """Keep the squares and sums of layer norms in full precision where the rest is half: they overflow first."""
+    shared_context: bool = True
+    """One scratch memory for the engines of a graph that is compiled in parts, which run one after the other."""
+    alone: bool = True
+    """Compile one engine at a time: kernels that are measured beside others are chosen wrongly."""
+    shapes: Range = field(default_factory=dict)
+    """Smallest and largest shape of each input whose shape is open."""
 
     def to_runtime(self) -> dict[str, str]:
         """See :class:`ProviderOptions`."""
@@ -53,14 +64,36 @@ class TensorRtOptions(ProviderOptions):
             "trt_timing_cache_path": str(self.timing_folder),
             "trt_builder_optimization_level": str(self.builder_level),
             "trt_fp16_enable": switch(self.half),
+            "trt_layer_norm_fp32_fallback": switch(self.half and self.exact_norms),
+            "trt_context_memory_sharing_enable": switch(self.shared_context),
+            "trt_force_sequential_engine_build": switch(self.alone),
         }
         if self.workspace is not None:
             values["trt_max_workspace_size"] = str(self.workspace)
+        if self.shapes:
+            smallest, largest = ({name: ends[end] for name, ends in self.shapes.items()} for end in (0, 1))
+            # One picture is what most frames have; engines are quickest at the shape that they are tuned for.
+            for name, shapes in (("min", smallest), ("opt", smallest), ("max", largest)):
+                values[f"trt_profile_{name}_shapes"] = ",".join(
+                    f"{entry}:{'x'.join(map(str, shape))}" for entry, shape in shapes.items()
+                )
         return values
 
     def folders(self) -> tuple[Path, ...]:
         """See :class:`ProviderOptions`."""
         return (self.engine_folder, self.timing_folder)
+
+    def caches(self) -> tuple[Path, ...]:
+        """See :class:`ProviderOptions`."""
+        return (self.engine_folder, self.timing_folder)
+
+    def fitted(self, path: Path) -> TensorRtOptions:
+        """See :class:`ProviderOptions`."""
+        return replace(self, shapes=shape_range(input_shapes(path)))
+
+    def memory(self) -> DeviceMemory:
+        """See :class:`ProviderOptions`."""
+        return DeviceMemory("cuda", self.device_id)
 
 
 def options(placement: Placement) -> TensorRtOptions:
@@ -79,15 +112,9 @@ def options(placement: Placement) -> TensorRtOptions:
         workspace=placement.memory_limit,
     )
     tuning = {name: str(value) for name, value in asdict(draft).items() if name not in ("device_id", "timing_folder")}
-    key = {"model": placement.model_digest, "shapes": placement.shapes, "host": host, "tuning": tuning}
-    return TensorRtOptions(
-        device_id=draft.device_id,
-        engine_folder=root / f"engine-{_digest(key)}",
-        timing_folder=draft.timing_folder,
-        half=draft.half,
-        builder_level=draft.builder_level,
-        workspace=draft.workspace,
-    )
+    ranges = {"rule": RULE, "pictures": PICTURES_AT_ONCE, "pixels": PIXELS_AT_ONCE, "given": placement.shapes}
+    key = {"model": placement.model_digest, "shapes": ranges, "host": host, "tuning": tuning}
+    return replace(draft, engine_folder=root / f"engine-{_digest(key)}")
 
 
 def obstacle(runtime: Runtime) -> Obstacle | None:
@@ -130,6 +157,8 @@ TENSORRT = Provider(
     makers=("NVIDIA",),
     systems=("Linux", "Windows"),
     libraries=libraries,
+    halves=True,
+    half_by_itself=True,
     options=options,
     gate=gate_by_free_memory,
     obstacle=obstacle,

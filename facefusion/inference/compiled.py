@@ -1,0 +1,102 @@
+"""Folders in which providers keep what they compiled, so that a process killed in the midst of it does no harm.
+
+TensorRT writes an engine straight under its final name, and refuses to make a session from half of one. So each folder
+carries a list of its files, written once they are whole. Whoever opens a folder that differs from its list empties it,
+and it is compiled anew. A lock beside the folder, which dies with its process, keeps two processes from compiling the
+same graph at once.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import filelock
+
+logger = logging.getLogger(__name__)
+
+LIST = "complete.json"
+"""Name and size of each file, and the time of its last change in nanoseconds."""
+
+
+@contextmanager
+def compiling(folders: Sequence[Path]) -> Iterator[None]:
+    """Have the folders of one graph for oneself while its session is made or may compile more.
+
+    Args:
+        folders: the graph's own first, then those that it shares with others. These are left to the others where the
+            own one is filled, since nothing is compiled then.
+
+    Raises:
+        OSError: a folder cannot be made, read or written.
+    """
+    with ExitStack() as held:
+        taken: list[Path] = []
+        for folder in folders:
+            if taken and is_filled(taken[0]):
+                break
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            held.enter_context(filelock.FileLock(folder.with_name(f"{folder.name}.lock")))
+            _open(folder)
+            taken.append(folder)
+        try:
+            yield
+        finally:
+            # Also after a failure: what was written before it came back is whole.
+            for folder in taken:
+                _seal(folder)
+
+
+def is_filled(folder: Path) -> bool:
+    """Whether something compiled lies in a folder."""
+    return bool(_listed(folder))
+
+
+def discard(folders: Sequence[Path]) -> None:
+    """Empty folders whose content a provider refuses, as of a disk that was full.
+
+    Raises:
+        OSError: a folder cannot be emptied.
+    """
+    for folder in folders:
+        logger.info("what lies in %s cannot be used, and is compiled anew", folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def _open(folder: Path) -> None:
+    if folder.exists() and _listed(folder) != _found(folder):
+        logger.info("%s was left half written, and is compiled anew", folder)
+        shutil.rmtree(folder)
+    folder.mkdir(exist_ok=True)
+
+
+def _seal(folder: Path) -> None:
+    found = _found(folder)
+    if found == _listed(folder):
+        return
+    draft = folder / f"{LIST}.part"
+    draft.write_text(json.dumps(found), encoding="utf-8")
+    draft.replace(folder / LIST)
+
+
+def _found(folder: Path) -> dict[str, list[int]]:
+    """Size and time of each file but our own."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    states = {path.relative_to(folder).as_posix(): path.stat() for path in files}
+    return {
+        name: [state.st_size, state.st_mtime_ns] for name, state in states.items() if name not in (LIST, f"{LIST}.part")
+    }
+
+
+def _listed(folder: Path) -> dict[str, Any]:
+    try:
+        listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return listed if isinstance(listed, dict) else {}
