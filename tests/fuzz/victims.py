@@ -1,0 +1,183 @@
+"""Whole files of every kind that the program reads, and a command that reads each."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import av
+import cv2
+import imagecodecs
+import numpy as np
+import onnx
+import pillow_heif
+from PIL import Image
+
+from facefusion.jobs.store import JobStore
+from tests.media.clips import decode, make_clip, planes_of
+from tests.scripts.conftest import FACES, REPOSITORY
+from tests.toys.deep_faces import deep_face
+
+SIZE = (144, 80)
+MARKS = ("--processors", "face_debugger")
+STEP = ("-s", "face.jpg", "-t", "whole.png")
+
+
+@dataclass(frozen=True)
+class Victim:
+    """A file to damage.
+
+    Args:
+        name: of the file, below the working folder.
+        data: what it holds when it is whole.
+        words: the command that reads it.
+        output: what that command makes; none where that depends on what the file says.
+    """
+
+    name: str
+    data: bytes
+    words: tuple[str, ...]
+    output: str | None = None
+
+
+def make_victims(folder: Path, models: Path) -> list[Victim]:
+    """Fill the folder, with what commands read beside the victims too; the victims.
+
+    Args:
+        folder: to fill.
+        models: where the embedded models lie.
+    """
+    faces = [cv2.resize(frame.to_ndarray(format="bgr24"), SIZE) for frame in decode(FACES)[:3]]
+    cv2.imwrite(str(folder / "whole.png"), faces[0])
+    source = cv2.imread(str(REPOSITORY / "assets/demo/source.jpg"), cv2.IMREAD_REDUCED_COLOR_4)
+    assert source is not None
+    _, face = cv2.imencode(".jpg", source)
+    (folder / "face.jpg").write_bytes(face.tobytes())
+    pictures = [Image.fromarray(one[:, :, ::-1]) for one in faces]
+    make_videos(folder, faces)
+    return [
+        *(target(f"target{suffix}", data) for suffix, data in pictures_of(pictures)),
+        *(target(path.name, path.read_bytes()) for path in sorted(folder.glob("target.*"))),
+        Victim("source.jpg", face.tobytes(), run("source.jpg", "whole.png", "out/result.png"), "out/result.png"),
+        *(
+            Victim(path.name, path.read_bytes(), run(path.name, "target.mp4", "out/a.mp4", *MARKS), "out/a.mp4")
+            for path in sorted(folder.glob("sound.*"))
+        ),
+        settings_file(),
+        job_file(folder),
+        model(folder, models),
+    ]
+
+
+def run(source: str, path: str, output: str, *words: str) -> tuple[str, ...]:
+    """The words of a run."""
+    return ("run", "-s", source, "-t", path, "-o", output, *words)
+
+
+def target(name: str, data: bytes) -> Victim:
+    """A target on whose faces marks are put."""
+    output = f"out/result{Path(name).suffix}"
+    return Victim(name, data, run("face.jpg", name, output, *MARKS), output)
+
+
+def pictures_of(pictures: list[Image.Image]) -> Iterator[tuple[str, bytes]]:
+    """Extension and content of images."""
+    first, *others = pictures
+    pillow_heif.register_heif_opener()
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    plain = {"BMP": {}, "TIFF": {"compression": "tiff_lzw"}, "WEBP": {}, "JPEG": {"exif": exif}, "PNG": {"exif": exif}}
+    for name, options in {**plain, "AVIF": {}, "HEIF": {}}.items():
+        yield f".{name.lower()}", saved(first, name, **options)
+    for name in ("GIF", "WEBP", "PNG"):
+        moving = saved(first, name, save_all=True, append_images=others, duration=40)
+        yield f".moving.{name.lower()}", moving
+    deep = np.asarray(first).astype(np.uint16) * 257
+    yield ".deep.png", bytes(imagecodecs.png_encode(deep))
+    yield ".deep.tiff", bytes(imagecodecs.tiff_encode(deep, photometric="rgb"))
+
+
+def saved(picture: Image.Image, name: str, **options: object) -> bytes:
+    """A picture as Pillow writes it."""
+    stream = io.BytesIO()
+    picture.save(stream, name, **options)
+    return stream.getvalue()
+
+
+def make_videos(folder: Path, faces: list[np.ndarray]) -> None:
+    """Videos ``target.*``, and sounds ``sound.*``."""
+    width, height = SIZE
+    frames = [av.VideoFrame.from_ndarray(one, "bgr24").reformat(format="yuv420p") for one in faces]
+    pictures = [planes_of(frame) for frame in frames]
+    stamps = range(0, len(faces) * 512, 512)
+    for name, codec, sound in (
+        ("target.mp4", "libx264", "aac"),
+        ("target.mkv", "libx265", "libopus"),
+        ("target.webm", "libvpx-vp9", "libopus"),
+        ("target.mov", "prores_ks", "pcm_s16le"),
+        ("target.avi", "mpeg4", "mp3"),
+    ):
+        make_clip(
+            folder / name,
+            width=width,
+            height=height,
+            codec=codec,
+            pixel_format="yuv422p10le" if codec == "prores_ks" else "yuv420p",
+            options={"x265-params": "log-level=none"} if codec == "libx265" else {},
+            stamps=stamps,
+            pictures=None if codec == "prores_ks" else pictures,
+            audio=(sound,),
+        )
+    for name, codec in (("sound.wav", "pcm_s16le"), ("sound.mp3", "mp3"), ("sound.flac", "flac")):
+        with av.open(str(folder / name), "w") as output:
+            stream = output.add_stream(codec, rate=44100)
+            tone = (np.sin(np.arange(8820) / 20) * 9000).astype(np.int16).reshape(1, -1)
+            frame = av.AudioFrame.from_ndarray(tone, "s16", "mono")
+            frame.sample_rate = 44100
+            output.mux(stream.encode(frame))
+            output.mux(stream.encode(None))
+
+
+def settings_file() -> Victim:
+    """An ini file with values of every type."""
+    text = (
+        "[paths]\nsource_paths = face.jpg\n[face_selector]\nface_selector_mode = many\nreference_face_distance = 0.4\n"
+        "[face_masker]\nface_mask_types = box area\nface_mask_padding = 1 2 3 4\n[output_creation]\n"
+        "output_image_quality = 70\n[processors]\nprocessors = face_debugger\n[misc]\nhalt_on_error = yes\n"
+    )
+    # What a broken file says no longer, the command says.
+    given = ("--config-path", "own.ini", "--models-path", "models", "--log-level", "warn")
+    words = ("run", *given, *STEP, "-o", "out/result.png")
+    return Victim("own.ini", text.encode(), words, "out/result.png")
+
+
+def job_file(folder: Path) -> Victim:
+    """A queued job of two steps, the second of which works on the result of the first."""
+    store = JobStore(folder / "jobs")
+    args = {"source_paths": ["face.jpg"], "target_path": "whole.png", "output_path": "out/result.png"}
+    store.create("broken", [{**args, "processors": ["face_debugger"]}])
+    store.add_step("broken", {**args, "output_path": "out/second.png", "processors": ["face_debugger"]})
+    store.submit("broken")
+    path = folder / "jobs/queued/broken.json"
+    data = path.read_bytes()
+    assert json.loads(data)["steps"]
+    path.unlink()
+    return Victim("jobs/queued/broken.json", data, ("job-run-all",))
+
+
+def model(folder: Path, models: Path) -> Victim:
+    """A model of the user's own, which comes without a checksum."""
+    own = folder / "models"
+    (own / "custom").mkdir(parents=True)
+    for path in models.iterdir():
+        if path.is_file() and not path.name.startswith("."):
+            (own / path.name).symlink_to(path)
+    data = deep_face(96, colour=(0.0, 1.0, 0.0)).SerializeToString()
+    onnx.checker.check_model(onnx.load_from_string(data))
+    words = ("--processors", "deep_swapper", "--deep-swapper-model", "custom/own")
+    return Victim(
+        "models/custom/own.dfm", data, ("run", "-t", "whole.png", "-o", "out/result.png", *words), "out/result.png"
+    )
