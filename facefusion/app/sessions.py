@@ -53,7 +53,6 @@ class Sessions:
                 events=self._relay,
                 strategy=MemoryStrategy(memory.video_memory_strategy),
                 idle_seconds=inference.session_idle_minutes * SECONDS_PER_MINUTE,
-                gate_count=inference.inference_gate_count,
             )
             self._recipe = recipe
         self._pool.look_again()

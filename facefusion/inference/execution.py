@@ -15,6 +15,7 @@ from facefusion.inference.providers.registry import PROVIDERS, ProviderRegistry
 from facefusion.inference.runtime import Runtime
 from facefusion.inference.session import LoadRequest, ModelFile
 from facefusion.inference.settings import ExecutionSettings, InferenceSettings
+from facefusion.memory.video import run_video_bytes, session_video_bytes
 from facefusion.observability.events import EventSink, Notice
 
 logger = logging.getLogger(__name__)
@@ -55,19 +56,51 @@ class Execution:
     """Half precision always, never, or (none) where it is the provider's habit."""
     replay: bool = False
     """Record what graphs launch and replay it, where the provider can."""
+    gate_count: int = 0
+    """Graphs that may run on a device at once; 0 leaves it to the provider's rule."""
 
     @property
     def on_gpu(self) -> bool:
         """True where graphs run on a device of their own, so that workers mostly wait."""
         return self.providers[0].on_gpu
 
-    def requests(self, model: ModelFile, digest: str, device: Device) -> tuple[LoadRequest, ...]:
-        """The sessions to try for a graph, in order: one for each provider."""
+    def slots(self, provider: Provider, device: Device) -> int | None:
+        """Graphs that may run on a device at once; none for any number."""
+        known = [amount for amount in (device.free_memory, self.memory_limit) if amount is not None]
+        slots = provider.gate(min(known, default=None))
+        if slots is None or not provider.concurrent:
+            return slots if provider.concurrent else 1
+        return self.gate_count or slots
+
+    def share(self, model: ModelFile, runs: int | None) -> int:
+        """Bytes of device memory that the session of a graph may take.
+
+        Args:
+            model: whose graph it is.
+            runs: of the graph that may be under way at once; none for any number, which tells nothing.
+        """
+        provider = self.providers[0]
+        half = provider.halves if self.half else self.half is None and provider.half_by_itself
+        size = model.path.stat().st_size
+        return session_video_bytes(size, workspace=model.workspace, runs=runs or 1, half=half)
+
+    def requests(
+        self, model: ModelFile, digest: str, device: Device, share: int | None = None
+    ) -> tuple[LoadRequest, ...]:
+        """The sessions to try for a graph, in order: one for each provider.
+
+        Args:
+            model: whose graph is to be loaded.
+            digest: SHA-256 of its file.
+            device: to load it on.
+            share: bytes of the device that the session may take, which it is held to where the user set a limit.
+        """
         placement = Placement(
             device_id=device.id,
             device_name=device.name,
             free_memory=device.free_memory,
-            memory_limit=self.memory_limit,
+            memory_limit=share if self.memory_limit is not None else None,
+            workspace=run_video_bytes(model.workspace) if self.memory_limit is not None else None,
             half=self.half,
             cache=self.cache,
             model_digest=digest,
@@ -168,9 +201,10 @@ def _plan(
         devices=_devices(provider, settings.execution_device_ids, runtime),
         runtime=runtime,
         cache=cache,
-        memory_limit=inference.gpu_memory_limit * GIB or None,
+        memory_limit=(inference.gpu_memory_limit * GIB or None) if provider.on_gpu else None,
         half=_HALF[inference.inference_precision],
         replay=inference.inference_cuda_graphs,
+        gate_count=inference.inference_gate_count,
     )
 
 

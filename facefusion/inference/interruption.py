@@ -43,6 +43,14 @@ class Interruption:
         if self._watcher is not None:
             self._watcher.join()
 
+    def check(self) -> None:
+        """Return at once, or end a wait where a stop was asked for.
+
+        Raises:
+            Stopped: a stop was asked for.
+        """
+        self._stop.check()
+
     @contextmanager
     def run(self) -> Iterator[RunOptions]:
         """For one run: options to hand to ONNX Runtime.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,20 +16,18 @@ from facefusion.core.errors import FaceFusionError, ProviderError
 from facefusion.core.values import Tensor
 from facefusion.inference.arena import shrink_store
 from facefusion.inference.execution import Device, Execution
-from facefusion.inference.gate import DeviceGate
+from facefusion.inference.gate import Check, DeviceGate, wait_on
+from facefusion.inference.gates import DeviceGates
 from facefusion.inference.idle import IdleTimer
 from facefusion.inference.interruption import RunOptions
 from facefusion.inference.keys import FileDigests, SessionKey, session_key
-from facefusion.inference.session import (
-    DeviceMemoryError,
-    LoadRequest,
-    ModelFile,
-    OrtSession,
-    Session,
-    SessionLoader,
-)
+from facefusion.inference.loads import DeviceLoads
+from facefusion.inference.nvml import MemoryReader, read_memory
+from facefusion.inference.room import DeviceRoom
+from facefusion.inference.session import DeviceMemoryError, LoadRequest, ModelFile, OrtSession, Session, SessionLoader
+from facefusion.inference.shares import Shares
+from facefusion.inference.shelf import Place, Shelf
 from facefusion.inference.tally import RunTally
-from facefusion.memory.budget import session_bytes
 from facefusion.observability.events import EventSink, ModelLoaded, Notice
 
 
@@ -56,39 +53,34 @@ class PoolCounters:
     """Sessions released: for memory, for idleness, or since no stage needs them."""
 
 
-@dataclass(slots=True, eq=False)
-class _Entry:
-    """A place in the pool; its session is made by the first lease and belongs to all that hold one."""
-
-    model: ModelFile
-    device: Device
-    load_lock: threading.Lock
-    bytes: int = 0
-    session: Session | None = None
-    gate: DeviceGate | None = None
-    failure: FaceFusionError | None = None
-    leases: int = 0
-    last_used: float = 0.0
-    doomed: bool = False
-    """To be released as soon as its last lease ends."""
-
-
 class Lease:
     """A session and its device's gate, for as long as the lease lasts.
 
     The gate is passed for each run, not held for the lease, so that a thread may hold two leases at once.
     """
 
-    __slots__ = ("_gate", "session")
+    __slots__ = ("_check", "_loads", "place")
 
-    def __init__(self, session: Session, gate: DeviceGate) -> None:
-        self.session = session
-        self._gate = gate
+    def __init__(self, place: Place, loads: DeviceLoads, check: Check) -> None:
+        self.place = place
+        self._loads = loads
+        self._check = check
+
+    @property
+    def session(self) -> Session:
+        """The session; keep no reference to it, or what it takes of the device cannot be given back."""
+        if self.place.session is None:
+            raise RuntimeError("the lease is over")
+        return self.place.session
 
     def run(self, inputs: Mapping[str, Tensor], options: RunOptions | None = None) -> dict[str, Tensor]:
         """Wait for the device, run the graph once and return its outputs by name. See :meth:`Session.run`."""
-        with self._gate.passage():
-            return self.session.run(inputs, options)
+        gate = self.place.gate or DeviceGate(None)
+        with gate.passage(self._check):
+            begin = time.perf_counter()
+            outputs = self.session.run(inputs, options)
+            self._loads.took(self.place.model, time.perf_counter() - begin)
+            return outputs
 
 
 class InferencePool:
@@ -101,9 +93,9 @@ class InferencePool:
         events: told about each session made and each provider that failed on a graph.
         strategy: when sessions are made and released.
         idle_seconds: sessions that nothing has used for so long are released; 0 for never.
-        gate_count: graphs that may run on a device at once; 0 leaves it to the provider's rule.
         load: makes a session; another function in tests.
         clock: monotonic seconds; another one in tests.
+        read: asks the driver for the memory of a card; another function in tests.
     """
 
     def __init__(
@@ -113,27 +105,28 @@ class InferencePool:
         events: EventSink,
         strategy: MemoryStrategy = MemoryStrategy.BALANCED,
         idle_seconds: float = 1800.0,
-        gate_count: int = 0,
         load: SessionLoader = OrtSession,
         clock: Callable[[], float] = time.monotonic,
+        read: MemoryReader = read_memory,
     ) -> None:
         self._execution = execution
         self._events = events
         self._strategy = strategy
         self._idle_seconds = idle_seconds
-        self._gate_count = gate_count
         self._load_session = load
         self._clock = clock
         self._lock = threading.Lock()
-        self._entries: OrderedDict[SessionKey, _Entry] = OrderedDict()
-        self._gates: dict[tuple[str, int], DeviceGate] = {}
-        self._keys: dict[tuple[ModelFile, int, str], SessionKey] = {}
+        self._loads_by_device = DeviceLoads(execution.devices)
+        self._room = DeviceRoom(execution, read)
+        self._gates = DeviceGates(execution, events)
+        self._shares = Shares(execution, self._gates, self._room)
+        self._shelf = Shelf(self._room.capacity, self._refusal, clock)
+        self._keys: dict[tuple[ModelFile, int, str, int], SessionKey] = {}
         self._digests = FileDigests()
-        self._loads = self._hits = self._evictions = 0
+        self._loads = self._hits = 0
         self._used: dict[str, list[str]] = {}
         self.tally = RunTally()
         """Of the runs of all graphs; whoever begins a step clears it."""
-        self._closed = False
         self._timer = IdleTimer(min(60.0, idle_seconds / 4), self.release_idle) if idle_seconds > 0 else None
 
     def __enter__(self) -> InferencePool:
@@ -142,21 +135,48 @@ class InferencePool:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def expect(self, models: Iterable[ModelFile]) -> None:
+        """A step begins that runs these graphs with each frame: their sessions stay longest.
+
+        Where the memory of a device does not hold them with as many runs at once as its gate lets through, the gate is
+        narrowed, unless the user has set its width.
+
+        Raises:
+            ModelError: a file cannot be read.
+            ResourceError: the memory of a device does not hold them at all.
+        """
+        models = tuple(dict.fromkeys(models))
+        for model in models:
+            self._digests.digest(model.path)  # tells best of a file that cannot be read
+        for device in self._execution.devices:
+            self._shares.plan(device, models, self._shelf.claimed(device.id))
+        self._shelf.weigh(lambda place: self._shares.claim(place.model, place.device, place.bytes))
+        self._need(models)
+
     @contextmanager
-    def lease(self, model: ModelFile) -> Iterator[Lease]:
+    def lease(self, model: ModelFile, check: Check = wait_on) -> Iterator[Lease]:
         """Hold the session of ``model`` on the device that is least busy; load it where it is not there yet.
+
+        Where a device has no room, wait until enough leases of others have ended.
+
+        Args:
+            model: whose session it is.
+            check: called again and again while waiting for room or for the device; may raise.
 
         Raises:
             ModelError: the file cannot be read or is no graph that can be run.
             ProviderError: no provider asked for can run it.
-            DeviceMemoryError: there is no memory for it, even with all others released.
+            ResourceError: the device has no room for it, even with all others released.
         """
-        key, entry = self._enter(model)
+        device = self._loads_by_device.begin(model)
         try:
-            session, gate = self._loaded(key, entry)
-            yield Lease(session, gate)
+            place = self._place(model, device, check)
+            try:
+                yield Lease(place, self._loads_by_device, check)
+            finally:
+                self._shelf.leave(place)
         finally:
-            self._leave(key, entry)
+            self._loads_by_device.end(model, device)
 
     def preload(self, models: Iterable[ModelFile]) -> None:
         """Load all of ``models`` on every device now, where the strategy is to do so; else do nothing."""
@@ -174,152 +194,122 @@ class InferencePool:
         """
         if self._strategy is not MemoryStrategy.CONSERVATIVE:
             return 0
-        keep = {self._key(model, device) for model in needed for device in self._execution.devices}
-        with self._lock:
-            for key, entry in self._entries.items():
-                entry.doomed = key not in keep
-            released = self._evict([key for key in self._entries if key not in keep])
-        return _given_back(released)
+        return _given_back(self._shelf.keep_only(self._keys_of(needed)))
 
     def release_idle(self) -> int:
         """Release sessions that nothing has used for the idle time; returns how many were released."""
-        oldest = self._clock() - self._idle_seconds
-        with self._lock:
-            released = self._evict([key for key, entry in self._entries.items() if entry.last_used <= oldest])
-        return _given_back(released)
+        return _given_back(self._shelf.release(unused_since=self._clock() - self._idle_seconds))
 
     def release_unused(self) -> int:
         """Release all sessions without a lease; returns how many were released."""
-        with self._lock:
-            released = self._evict(list(self._entries))
-        return _given_back(released)
+        return _given_back(self._shelf.release())
+
+    def make_room(self, short: Place) -> bool:
+        """After a run that found no memory: whether another try, with another lease, may find some.
+
+        All sessions without a lease are released; and one that is held to a share of its device gets a larger one, as
+        far as that leaves room for what the step needs.
+        """
+        grown = self._shares.grow(short, self._shelf.claimed(short.device))
+        if grown:
+            self._shelf.retire(short)
+            self._need(self._shares.expected)
+        return self.release_unused() > 0 or grown
 
     def close(self) -> None:
         """Release everything; what is in use goes when its lease ends. No lease is given any more."""
         if self._timer is not None:
             self._timer.close()
-        with self._lock:
-            self._closed = True
-            for entry in self._entries.values():
-                entry.doomed = True
-            released = self._evict(list(self._entries))
-        _given_back(released)
+        _given_back(self._shelf.close())
 
     @property
     def counters(self) -> PoolCounters:
         """What has been done so far."""
         with self._lock:
-            return PoolCounters(self._loads, self._hits, self._evictions)
+            return PoolCounters(self._loads, self._hits, self._shelf.evictions)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no session lives here, and none is being loaded."""
+        return self._shelf.is_empty
 
     def look_again(self) -> None:
         """See whether model files have changed before the next runs: a step begins."""
         self._digests.look_again()
 
     def request(self, model: ModelFile) -> LoadRequest:
-        """How the session of ``model`` is asked for first, on the device that is least busy."""
-        return self._execution.requests(model, self._digests.digest(model.path), self._least_busy())[0]
+        """How the session of ``model`` is asked for first, on the first device."""
+        device = self._execution.devices[0]
+        return self._requests(model, device)[0]
 
     def gate_slots(self) -> dict[str, int | None]:
         """How many graphs may run at once, by provider and number of the device that they ran on; none for any."""
-        with self._lock:
-            return {f"{provider}:{device}": gate.slots for (provider, device), gate in self._gates.items()}
+        return self._gates.slots()
 
     def models_used(self) -> dict[str, str]:
         """Each model that was loaded, and the provider it really got (several where devices differ)."""
         with self._lock:
             return {name: ", ".join(providers) for name, providers in self._used.items()}
 
+    def _requests(self, model: ModelFile, device: Device) -> tuple[LoadRequest, ...]:
+        digest = self._digests.digest(model.path)
+        return self._execution.requests(model, digest, device, self._shares.of(model, device.id))
+
     def _key(self, model: ModelFile, device: Device) -> SessionKey:
         digest = self._digests.digest(model.path)
-        memo = (model, device.id, digest)
+        memo = (model, device.id, digest, self._shares.of(model, device.id))
         key = self._keys.get(memo)
         if key is None:
-            requests = self._execution.requests(model, digest, device)
-            key = self._keys[memo] = session_key(requests, digest=digest, device=device.id)
+            key = self._keys[memo] = session_key(self._requests(model, device), digest=digest, device=device.id)
         return key
 
-    def _enter(self, model: ModelFile, device: Device | None = None) -> tuple[SessionKey, _Entry]:
-        device = device or self._least_busy()
-        key = self._key(model, device)
-        with self._lock:
-            if self._closed:
-                raise RuntimeError("the inference pool is closed")
-            entry = self._entries.get(key)
-            if entry is None:
-                entry = self._entries[key] = _Entry(model, device, threading.Lock())
-            entry.leases += 1
-            entry.doomed = False
-            self._entries.move_to_end(key)
-        return key, entry
+    def _keys_of(self, models: Iterable[ModelFile]) -> set[SessionKey]:
+        return {self._key(model, device) for model in models for device in self._execution.devices}
 
-    def _leave(self, key: SessionKey, entry: _Entry) -> None:
-        with self._lock:
-            entry.leases -= 1
-            entry.last_used = self._clock()
-            if entry.leases:
-                return
-            if entry.session is None:
-                # Loading failed; a later lease tries again.
-                self._entries.pop(key, None)
-            elif entry.doomed:
-                self._evict([key])
-            else:
-                self._trim(entry.device)
+    def _need(self, models: Iterable[ModelFile]) -> None:
+        self._shelf.need(self._keys_of(models))
+
+    def _refusal(self, wanted: Place) -> FaceFusionError:
+        claimed = self._shelf.claimed(wanted.device)
+        what = f"{wanted.model.name} and the models that are in use"
+        return self._room.refusal(wanted.device, claimed + wanted.bytes, claimed, what)
 
     def _touch(self, model: ModelFile, device: Device) -> None:
-        key, entry = self._enter(model, device)
+        self._shelf.leave(self._place(model, device, wait_on))
+
+    def _place(self, model: ModelFile, device: Device, check: Check) -> Place:
+        """The place of a session that is loaded, with a lease for this thread."""
+        wanted = Place(self._key(model, device), model, device.id, self._shares.of(model, device.id))
+        place, is_new = self._shelf.take(wanted, check)
+        if not is_new:
+            with self._lock:
+                self._hits += 1
+            return place
         try:
-            self._loaded(key, entry)
-        finally:
-            self._leave(key, entry)
+            self._load(place, device)
+        except BaseException as error:
+            self._shelf.failed(place, error)
+            self._shelf.leave(place)
+            raise
+        return place
 
-    def _least_busy(self) -> Device:
-        devices = self._execution.devices
-        if len(devices) == 1:
-            return devices[0]
-        with self._lock:
-            leases = dict.fromkeys((device.id for device in devices), 0)
-            for entry in self._entries.values():
-                leases[entry.device.id] += entry.leases
-        return min(devices, key=lambda device: leases[device.id])
-
-    def _loaded(self, key: SessionKey, entry: _Entry) -> tuple[Session, DeviceGate]:
-        if entry.session is not None and entry.gate is not None:
-            self._count_hit()
-            return entry.session, entry.gate
-        with entry.load_lock:
-            if entry.failure is not None:
-                raise entry.failure
-            if entry.session is not None and entry.gate is not None:
-                self._count_hit()
-                return entry.session, entry.gate
-            try:
-                return self._load(key, entry)
-            except FaceFusionError as error:
-                # Threads that wait for this lock need not fail one after the other.
-                entry.failure = error
-                raise
-
-    def _load(self, key: SessionKey, entry: _Entry) -> tuple[Session, DeviceGate]:
+    def _load(self, place: Place, device: Device) -> None:
         started = self._clock()
+        model = place.model
+        session = self._first_that_loads(self._requests(model, device))
+        gate = self._gates.gate(session.provider, device)
+        self._warm_up(session, gate, model)
+        # On the processor it takes nothing of the device that it was meant for.
+        claim = place.bytes if session.provider == self._execution.providers[0].name else 0
+        self._shelf.loaded(place, session, gate, claim)
         with self._lock:
-            entry.bytes = session_bytes(entry.model.path.stat().st_size)
-            self._trim(entry.device)
-        requests = self._execution.requests(entry.model, key.model, entry.device)
-        session = self._first_that_loads(requests)
-        gate = self._gate(session.provider, entry.device)
-        self._warm_up(session, gate, entry.model)
-        with self._lock:
-            entry.session, entry.gate = session, gate
             self._loads += 1
-            entry.last_used = self._clock()
-            providers = self._used.setdefault(entry.model.name, [])
+            providers = self._used.setdefault(model.name, [])
             if session.provider not in providers:
                 providers.append(session.provider)
         if self._timer is not None:
             self._timer.start()
-        self._events.emit(ModelLoaded(entry.model.name, session.provider, self._clock() - started))
-        return session, gate
+        self._events.emit(ModelLoaded(model.name, session.provider, self._clock() - started))
 
     def _first_that_loads(self, requests: tuple[LoadRequest, ...]) -> Session:
         for request in requests[:-1]:
@@ -350,45 +340,6 @@ class InferencePool:
             inputs[name] = np.zeros([size or 0 for size in shape], entry.dtype)
         with gate.passage():
             session.run(inputs)
-
-    def _gate(self, provider_name: str, device: Device) -> DeviceGate:
-        with self._lock:
-            gate = self._gates.get((provider_name, device.id))
-            if gate is None:
-                provider = next(entry for entry in self._execution.providers if entry.name == provider_name)
-                slots = provider.gate(device.free_memory)
-                if slots is not None and self._gate_count:
-                    slots = self._gate_count
-                gate = DeviceGate(slots if provider.concurrent else 1)
-                self._gates[provider_name, device.id] = gate
-            return gate
-
-    def _trim(self, device: Device) -> None:
-        """Release the least recently used sessions of a device until the rest fits its limit. Lock held."""
-        limit = self._execution.memory_limit
-        if limit is None:
-            return
-        total = sum(entry.bytes for entry in self._entries.values() if entry.device.id == device.id)
-        for key, entry in list(self._entries.items()):
-            if total <= limit:
-                return
-            if entry.device.id == device.id and self._evict([key]):
-                total -= entry.bytes
-
-    def _evict(self, keys: Iterable[SessionKey]) -> int:
-        """Release those of ``keys`` that are loaded and have no lease; returns how many. Lock held."""
-        released = 0
-        for key in keys:
-            entry = self._entries[key]
-            if entry.leases == 0 and entry.session is not None:
-                del self._entries[key]
-                released += 1
-        self._evictions += released
-        return released
-
-    def _count_hit(self) -> None:
-        with self._lock:
-            self._hits += 1
 
 
 def _given_back(released: int) -> int:

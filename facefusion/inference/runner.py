@@ -13,6 +13,9 @@ from facefusion.inference.interruption import Interruption
 from facefusion.inference.pool import InferencePool
 from facefusion.inference.session import DeviceMemoryError, ModelFile
 
+MOST_TRIES = 4
+"""Of one run: two threads that take room from each other by turns must come to an end."""
+
 
 class PooledGraph:
     """Runs one model through the pool: each run takes a lease and passes the device's gate. Thread-safe.
@@ -44,7 +47,7 @@ class PooledGraph:
     def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Run the graph once and return its outputs by name.
 
-        Where the device has no memory left, all sessions that nothing uses are released and the run is tried again.
+        Where the device has no memory left, room is made as far as there is some to make, and the run is tried again.
 
         Raises:
             ModelError: the graph cannot be loaded, or rejects the inputs.
@@ -52,17 +55,20 @@ class PooledGraph:
             DeviceMemoryError: the device has no memory left.
             Stopped: a stop was requested.
         """
-        with self._interruption.run() as options, self._pool.lease(self._model) as lease:
-            self._check(inputs, lease.session.signature.inputs)
-            begin = time.perf_counter()
-            try:
-                outputs = lease.run(inputs, options)
-            except DeviceMemoryError:
-                if not self._pool.release_unused():
-                    raise
-                outputs = lease.run(inputs, options)
-            self._pool.tally.add(self._model, inputs, time.perf_counter() - begin)
-            return outputs
+        with self._interruption.run() as options:
+            for tries_left in range(MOST_TRIES - 1, -1, -1):
+                with self._pool.lease(self._model, self._interruption.check) as lease:
+                    self._check(inputs, lease.session.signature.inputs)
+                    begin = time.perf_counter()
+                    try:
+                        outputs = lease.run(inputs, options)
+                    except DeviceMemoryError:
+                        if not tries_left or not self._pool.make_room(lease.place):
+                            raise
+                    else:
+                        self._pool.tally.add(self._model, inputs, time.perf_counter() - begin)
+                        return outputs
+            raise AssertionError("the last try returns or raises")
 
     def last_initializer(self) -> Tensor:
         """See :meth:`facefusion.core.graph.SignedGraph.last_initializer`."""

@@ -86,6 +86,7 @@ def execution(
     devices: tuple[Device, ...] = (Device(0),),
     memory_limit: int | None = None,
     cache: Path = Path("cache"),
+    gate_count: int = 0,
 ) -> Execution:
     return Execution(
         providers=tuple(PROVIDERS[name] for name in names or ("cpu",)),
@@ -93,6 +94,7 @@ def execution(
         runtime=GPU_RUNTIME,
         cache=cache,
         memory_limit=memory_limit,
+        gate_count=gate_count,
     )
 
 

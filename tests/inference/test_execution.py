@@ -193,8 +193,8 @@ def test_cards_that_do_not_tell_are_taken_at_their_word():
 
 def test_limits_and_precision_reach_the_options(tmp_path):
     execution = plan("tensorrt", gpu_memory_limit=12, inference_precision="full")
-    (request,) = execution.requests(file(tmp_path, "a"), "ab" * 32, execution.devices[0])
+    (request,) = execution.requests(file(tmp_path, "a"), "ab" * 32, execution.devices[0], 3 << 30)
     assert [provider.name for provider, _ in request.providers] == ["tensorrt", "cuda", "cpu"]
     tensorrt, cuda, _ = (options.to_runtime() for _, options in request.providers)
     assert tensorrt["trt_fp16_enable"] == "0"
-    assert cuda["gpu_mem_limit"] == str(12 << 30)
+    assert cuda["gpu_mem_limit"] == str(3 << 30)

@@ -22,6 +22,7 @@ PLACEMENT = Placement(
     model_digest="ab" * 32,
     shapes=(("x", (1, 3, 640, 640)),),
     runtime=GPU_RUNTIME,
+    workspace=96 << 20,
 )
 
 
@@ -145,7 +146,7 @@ def test_tensorrt_options():
         "trt_layer_norm_fp32_fallback": "1",
         "trt_context_memory_sharing_enable": "1",
         "trt_force_sequential_engine_build": "1",
-        "trt_max_workspace_size": str(12 * GIB),
+        "trt_max_workspace_size": str(96 << 20),
     }
     assert engines.startswith("cache/tensorrt/engine-")
     assert timing.startswith("cache/tensorrt/timing-")
@@ -176,7 +177,7 @@ def test_what_providers_compile_is_kept_in_folders_of_which_the_graphs_own_comes
         ({"model_digest": "cd" * 32}, True),
         ({"shapes": (("x", (1, 3, 384, 640)),)}, True),
         ({"half": False}, True),
-        ({"memory_limit": None}, True),
+        ({"workspace": None}, True),
         ({"device_name": "NVIDIA GeForce RTX 3090"}, False),
         ({"runtime": replace(GPU_RUNTIME, version="1.32.0")}, False),
         ({"runtime": replace(GPU_RUNTIME, tensorrt_version="10.14.0")}, False),

@@ -20,7 +20,7 @@ def test_cards_are_added_up_and_the_highest_sample_is_kept():
 
 
 def test_without_a_card_that_tells_there_is_no_thread_and_no_figure():
-    asked = []
+    asked: list[str] = []
     before = threading.active_count()
     with VideoMemoryMeter(("", "silent"), read=asked.append) as meter:
         assert threading.active_count() == before

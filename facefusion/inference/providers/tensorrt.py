@@ -6,9 +6,8 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from facefusion.core.graph import PICTURES_AT_ONCE, PIXELS_AT_ONCE
-from facefusion.inference.profile import RULE, Range, input_shapes, shape_range
 from facefusion.inference.providers import cuda
 from facefusion.inference.providers.base import (
     DeviceMemory,
@@ -27,6 +26,9 @@ from facefusion.inference.runtime import (
     load_cuda_libraries,
     load_tensorrt_libraries,
 )
+
+if TYPE_CHECKING:
+    from facefusion.inference.profile import Range
 
 PACKAGE = cuda.PACKAGE
 
@@ -89,6 +91,8 @@ class TensorRtOptions(ProviderOptions):
 
     def fitted(self, path: Path) -> TensorRtOptions:
         """See :class:`ProviderOptions`."""
+        from facefusion.inference.profile import input_shapes, shape_range  # noqa: PLC0415 - needs NumPy
+
         return replace(self, shapes=shape_range(input_shapes(path)))
 
     def memory(self) -> DeviceMemory:
@@ -98,6 +102,8 @@ class TensorRtOptions(ProviderOptions):
 
 def options(placement: Placement) -> TensorRtOptions:
     """Engines under a key of everything that decides them."""
+    from facefusion.inference.profile import RULE  # noqa: PLC0415 - needs NumPy, which reading the options does not
+
     root = placement.cache / "tensorrt"
     host = {
         "card": placement.device_name,
@@ -109,11 +115,10 @@ def options(placement: Placement) -> TensorRtOptions:
         engine_folder=Path(),
         timing_folder=root / f"timing-{_digest(host)}",
         half=placement.half is not False,
-        workspace=placement.memory_limit,
+        workspace=placement.workspace,
     )
     tuning = {name: str(value) for name, value in asdict(draft).items() if name not in ("device_id", "timing_folder")}
-    ranges = {"rule": RULE, "pictures": PICTURES_AT_ONCE, "pixels": PIXELS_AT_ONCE, "given": placement.shapes}
-    key = {"model": placement.model_digest, "shapes": ranges, "host": host, "tuning": tuning}
+    key = {"model": placement.model_digest, "shapes": [RULE, placement.shapes], "host": host, "tuning": tuning}
     return replace(draft, engine_folder=root / f"engine-{_digest(key)}")
 
 

@@ -1,0 +1,74 @@
+"""How much memory of each device sessions may take."""
+
+from __future__ import annotations
+
+import math
+
+from facefusion.core.errors import FaceFusionError, ResourceError
+from facefusion.inference.execution import Device, Execution
+from facefusion.inference.nvml import MemoryReader, read_memory
+from facefusion.inference.providers.base import GIB
+from facefusion.memory.video import CONTEXT_BYTES
+
+
+class DeviceRoom:
+    """The bounds of each device: the user's limit, and what is free.
+
+    Args:
+        execution: devices and limit.
+        read: asks the driver; another function in tests.
+    """
+
+    def __init__(self, execution: Execution, read: MemoryReader = read_memory) -> None:
+        self._execution = execution
+        self._read = read
+        self._devices = {device.id: device for device in execution.devices}
+        self._context = CONTEXT_BYTES if execution.on_gpu else 0
+
+    def capacity(self, number: int, claimed: int) -> int | None:
+        """Bytes that all sessions on a device may take in all; none for no bound. Never below 0.
+
+        Args:
+            number: of the device.
+            claimed: bytes that sessions on it claim already.
+        """
+        bounds = (self._execution.memory_limit, self._for_us(self._devices[number], claimed))
+        known = [bound for bound in bounds if bound is not None]
+        return max(0, min(known) - self._context) if known else None
+
+    def refusal(self, number: int, needed: int, claimed: int, what: str) -> FaceFusionError:
+        """What to tell a user whose graphs do not fit.
+
+        Args:
+            number: of the device.
+            needed: bytes of sessions.
+            claimed: bytes that sessions on it claim already.
+            what: takes them, in the plural.
+        """
+        device, limit = self._devices[number], self._execution.memory_limit
+        needed += self._context
+        takes = f"{what} take about {needed / GIB:.1f} GB of video memory"
+        free = self._for_us(device, claimed)
+        ways = "choose smaller models or fewer processors"
+        if self._execution.providers[0].halves and not self._execution.half:
+            ways = f"set --inference-precision half, {ways}"
+        ways = f"{ways}, or run on the processor with --execution-providers cpu."
+        if limit is not None and (free is None or limit < free):
+            more = f"Set --gpu-memory-limit {math.ceil(needed / GIB)}, "
+            return ResourceError(f"{takes}, and --gpu-memory-limit allows {limit / GIB:.1f} GB", more + ways)
+        where = f"device {number}" + (f" ({device.name})" if device.name else "")
+        return ResourceError(
+            f"{takes}, and {(free or 0) / GIB:.1f} GB are free on {where}",
+            f"Close other programs that use it, choose another one with --execution-device-ids, {ways}",
+        )
+
+    def _for_us(self, device: Device, claimed: int) -> int | None:
+        """Bytes of a device that this process has or could have; none where it does not tell."""
+        memory = self._read(device.card)
+        if memory is None:
+            return device.free_memory
+        if memory.own is not None:
+            return memory.free + memory.own
+        # What is claimed need not be taken yet, so there is never more than there was before anything was loaded.
+        now = memory.free + claimed + (self._context if claimed else 0)
+        return now if device.free_memory is None else min(now, device.free_memory)
