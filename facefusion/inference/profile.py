@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from facefusion.core.errors import ModelError
-from facefusion.core.graph import PICTURES_AT_ONCE, Shape, most_in_a_run
+from facefusion.core.graph import PICTURES_AT_ONCE, PIXELS_AT_ONCE, Shape, most_in_a_run
 
 Range: TypeAlias = dict[str, tuple[tuple[int, ...], tuple[int, ...]]]
 """For each input whose shape is open, its smallest and its largest shape."""
 
-RULE = "rows of 1 to as many as go through a graph together"
+RULE = f"1 to {PICTURES_AT_ONCE} pictures of {PIXELS_AT_ONCE} pixels together"
 """Changes with what :func:`shape_range` gives, and is part of the key that engines are kept under."""
 
 

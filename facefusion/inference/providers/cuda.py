@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from facefusion.inference.half import half_graph
 from facefusion.inference.providers.base import (
     DeviceMemory,
     Obstacle,
@@ -77,7 +76,11 @@ class CudaOptions(ProviderOptions):
 
     def graph(self, path: Path) -> Path:
         """See :class:`ProviderOptions`."""
-        return path if self.half_copy is None else half_graph(path, self.half_copy)
+        if self.half_copy is None:
+            return path
+        from facefusion.inference.half import half_graph  # noqa: PLC0415 - the options list the providers
+
+        return half_graph(path, self.half_copy)
 
     def memory(self) -> DeviceMemory:
         """See :class:`ProviderOptions`."""

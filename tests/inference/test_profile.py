@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+
+from facefusion.core.errors import ModelError
+from facefusion.core.graph import most_in_a_run
+from facefusion.inference.profile import input_shapes, shape_range
+from tests.inference.fakes import graph
+
+
+def test_an_engine_is_for_one_picture_to_as_many_as_go_together():
+    assert shape_range({"x": (None, 3, 256, 256)}) == {"x": ((1, 3, 256, 256), (4, 3, 256, 256))}
+    assert most_in_a_run(640, 640) == 2
+    assert shape_range({"x": (None, 3, 640, 640)}) == {"x": ((1, 3, 640, 640), (2, 3, 640, 640))}
+
+
+def test_what_goes_along_with_pictures_has_as_many_rows():
+    assert shape_range({"target": (None, 3, 640, 640), "source": (None, 512), "weight": (1,)}) == {
+        "target": ((1, 3, 640, 640), (2, 3, 640, 640)),
+        "source": ((1, 512), (2, 512)),
+    }
+
+
+def test_without_pictures_the_number_of_rows_alone_bounds():
+    assert shape_range({"x": (None, 512)}) == {"x": ((1, 512), (4, 512))}
+
+
+@pytest.mark.parametrize("shape", [(1, 3, None, None), (None, 3, None, 640), (None, None)])
+def test_where_more_than_the_number_is_open_nobody_knows(shape):
+    assert shape_range({"x": shape, "y": (None, 4)}) == {}
+
+
+def test_known_shapes_need_no_range():
+    assert shape_range({"x": (1, 3, 256, 256)}) == {}
+
+
+def test_shapes_are_read_from_the_file(tmp_path):
+    assert input_shapes(graph(tmp_path).path) == {"x": (None, 4)}
+
+
+def test_a_file_that_is_no_graph_is_named(tmp_path):
+    path = tmp_path / "broken.onnx"
+    path.write_bytes(b"\x0f this is no graph")
+    with pytest.raises(ModelError) as refused:
+        input_shapes(path)
+    assert str(refused.value).startswith(f"{path} cannot be read as a graph (")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(ModelError, match="No such file"):
+        input_shapes(tmp_path / "none.onnx")
