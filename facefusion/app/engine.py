@@ -19,7 +19,7 @@ from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
 from facefusion.faces.settings import FACE_GROUPS
 from facefusion.inference.settings import ExecutionSettings, InferenceSettings
-from facefusion.media.settings import OutputSettings, TrimSettings, WorkflowSettings
+from facefusion.media.settings import DecodingSettings, OutputSettings, TrimSettings, WorkflowSettings
 from facefusion.memory.release import give_back, keep_little
 from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import EventSink
@@ -45,6 +45,7 @@ class Engine:
             ContentAnalyserSettings,
             OutputSettings,
             TrimSettings,
+            DecodingSettings,
             WorkflowSettings,
             *processor_settings(),
             DownloadSettings,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from facefusion.app.decoding import decoder_card
 from facefusion.app.fingerprint import fingerprint
 from facefusion.app.models import Models
 from facefusion.app.resources import Resources
@@ -18,7 +19,7 @@ from facefusion.media.encoder import EncoderSettings
 from facefusion.media.encoding import Encoding
 from facefusion.media.frame_image import FRAME_FORMATS
 from facefusion.media.probe import MediaInfo
-from facefusion.media.settings import OutputSettings, WorkflowSettings
+from facefusion.media.settings import DecodingSettings, OutputSettings, WorkflowSettings
 from facefusion.media.sound_file import SoundFile
 from facefusion.media.space import NOTHING, check_space, needed_bytes
 from facefusion.observability.events import EventSink, Notice
@@ -51,7 +52,7 @@ class VideoJob:
             FaceFusionError: it failed; nothing lies under the output's name that was not there before.
             Stopped: a stop was requested.
         """
-        plan = self._plan(work, resources, models)
+        plan = self._plan(work, resources, models, events)
         for notice in plan.encoding.notices:
             events.emit(Notice(notice))
         traces = self._fingerprint(models, resources, plan.encoding)
@@ -66,19 +67,22 @@ class VideoJob:
                     events.emit(Notice(folder.promise))
                 raise
 
-    def _plan(self, work: FrameWork, resources: Resources, models: Models) -> VideoPlan:
+    def _plan(self, work: FrameWork, resources: Resources, models: Models, events: EventSink) -> VideoPlan:
+        choice = self.snapshot.get(DecodingSettings).decoder_device
         settings, workflow = self.snapshot.get(OutputSettings), self.snapshot.get(WorkflowSettings)
         frame_format = None if workflow.frame_format is None else FRAME_FORMATS[workflow.frame_format]
+        encoding = planned_encoding(self.snapshot, self.info, work.output_size(self.info.size), self.output)
         return VideoPlan(
             output=self.output,
-            encoding=planned_encoding(self.snapshot, self.info, work.output_size(self.info.size), self.output),
+            encoding=encoding,
             sound=Sound(settings.sound, self.replacement),
             image_quality=settings.output_image_quality,
             trim=self.trim,
             segment_frames=segment_frames(self.processors, self.info.size),
             together=resources.together,
-            window=resources.plan_window(work, models),
+            window=resources.plan_window(work, models, encoding),
             decoder_threads=resources.decoder_threads,
+            decoder_card=decoder_card(choice, self.info, resources.execution, events),
             frame_format=frame_format,
             keep_folder=workflow.keep_temp and frame_format is not None,
         )

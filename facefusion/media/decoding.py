@@ -16,6 +16,7 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from facefusion.media.damage import Damage
+from facefusion.media.decoder_card import DecoderCard
 from facefusion.media.losses import Losses
 
 ALPHA_DECODERS = {"vp8": "libvpx", "vp9": "libvpx-vp9"}
@@ -26,7 +27,8 @@ class DamageMetError(Exception):
     """Something damaged was met in a pass whose frames would no longer be those of every other pass.
 
     What comes out of damaged data depends on what was decoded before and, with several threads, on chance. Only one
-    thread that has decoded everything from the beginning gives the same frames each time.
+    thread that has decoded everything from the beginning gives the same frames each time. A graphics card patches up
+    damage in its own way.
     """
 
 
@@ -37,7 +39,14 @@ class Decoder:
     """
 
     def __init__(
-        self, container: InputContainer, stream: VideoStream, *, threads: int, by_order: bool, damage: Damage
+        self,
+        container: InputContainer,
+        stream: VideoStream,
+        *,
+        threads: int,
+        by_order: bool,
+        damage: Damage,
+        card: DecoderCard | None = None,
     ) -> None:
         """Prepare to decode.
 
@@ -47,6 +56,10 @@ class Decoder:
             threads: of the decoder; 0 leaves it to the decoder.
             by_order: the file gives no presentation times: frames are shown at the decoding times, in order.
             damage: is told of frames that are lost or patched up, and of an early end.
+            card: that opened the container and decodes; none where the processor does.
+
+        Raises:
+            CardError: the card does not decode the stream.
         """
         self.first_packet: Packet[VideoStream] | None = None
         """The first that was read."""
@@ -56,10 +69,11 @@ class Decoder:
         self._stream = stream
         self._by_order = by_order
         self._damage = damage
-        self._context = _alpha_context(stream) or stream.codec_context
+        self._planar = None if card is None else card.in_order()
+        self._context = _processor_context(stream) if card is None else card.context(stream)
         self._context.thread_type = ThreadType.AUTO
-        self._context.thread_count = threads
-        self._must_be_sound = threads != 1
+        self._context.thread_count = threads if card is None else 1  # of the processor, which only parses then
+        self._must_be_sound = threads != 1 or card is not None
         self._failed = False
         self._recovers = False
         """The stream was entered in its middle, and no sound frame has come yet: what is wrong is due to that."""
@@ -86,8 +100,9 @@ class Decoder:
         """All frames from here on; with a time in seconds where the file gives one.
 
         Raises:
-            DamageMetError: something is damaged, and there are several threads or the stream was entered in its middle.
-                All frames given so far are sound.
+            DamageMetError: something is damaged, and there are several threads, the stream was entered in its middle,
+                or a card decodes. All frames given so far are sound.
+            CardError: the card does not decode the stream after all; likewise.
         """
         if not self._must_be_sound:
             yield from self._decoded()
@@ -118,7 +133,7 @@ class Decoder:
                 if self._turns:
                     self._turns.popleft()
                 continue
-            for frame in frames:
+            for frame in frames if self._planar is None else map(self._planar, frames):
                 if packet is None:
                     frame.time_base = self.tick  # PyAV takes it from the packet
                 time = self._time(frame)
@@ -147,6 +162,8 @@ class Decoder:
         self.first_packet = self.first_packet or packet
         stamp, last = packet.pts, self._last_stamp
         self.packets_rise &= stamp is not None and (last is None or stamp > last)
+        # The processor's decoder says what became of such a packet; a card patches it up without a word.
+        self._failed |= self._planar is not None and packet.is_corrupt
         self._last_stamp = stamp
         self._losses.expect(packet)
         if self._by_order:
@@ -160,6 +177,10 @@ class Decoder:
     def _check(self) -> None:
         if self._failed or self._damage.lost or self._damage.frames:
             raise DamageMetError
+
+
+def _processor_context(stream: VideoStream) -> VideoCodecContext:
+    return _alpha_context(stream) or stream.codec_context
 
 
 def _alpha_context(stream: VideoStream) -> VideoCodecContext | None:

@@ -9,6 +9,7 @@ from typing import Protocol, Self
 from facefusion.core.values import Frame
 from facefusion.media.animation import AnimationReader
 from facefusion.media.damage import Damage
+from facefusion.media.decoder_card import DecoderCard
 from facefusion.media.probe import MediaInfo
 from facefusion.media.reader import Anchor, VideoReader
 
@@ -36,9 +37,10 @@ def frame_reader(
     threads: int = 0,
     anchor: Anchor | None = None,
     check: Callable[[], None] | None = None,
+    card: DecoderCard | None = None,
 ) -> FrameReader:
     """What reads a target; the arguments are those of :class:`facefusion.media.reader.VideoReader`."""
     if info.animation is None:
-        return VideoReader(info, start=start, end=end, threads=threads, anchor=anchor, check=check)
+        return VideoReader(info, start=start, end=end, threads=threads, anchor=anchor, check=check, card=card)
     first = (start or 0) if anchor is None else anchor.index
     return AnimationReader(info.path, start=first, end=end)

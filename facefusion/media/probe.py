@@ -99,6 +99,8 @@ class MediaInfo:
     """Width over height of one pixel as shown."""
     stream: int = 0
     """Index of the video stream in the file."""
+    codec: str = ""
+    """FFmpeg's name of what decodes a video; empty for animated images."""
     tracks: tuple[Track, ...] = ()
     animation: AnimationFacts | None = None
     """Of an animated image, which is read by :class:`facefusion.media.animation.AnimationReader`."""
@@ -192,6 +194,7 @@ def _video_info(path: Path, container: InputContainer, stream: VideoStream, open
         by_order=opening.by_order,
         sample_aspect=1 / aspect if orientation.transpose else aspect,
         stream=stream.index,
+        codec=stream.codec_context.name,
         tracks=tuple(_track(other) for other in container.streams if other.index != stream.index),
         notices=tuple(_notices(path, orientation, crop, interlaced=opening.interlaced)),
     )

@@ -16,9 +16,11 @@ from facefusion.core.errors import MediaError, PastEndError
 from facefusion.core.values import Frame, Picture
 from facefusion.media.cropping import cropped
 from facefusion.media.damage import Damage
+from facefusion.media.decoder_card import DAMAGED, DecoderCard
 from facefusion.media.decoding import DamageMetError, Decoder
 from facefusion.media.frames import checksum, picture_of
 from facefusion.media.interlace import deinterlaced
+from facefusion.media.nvdec import CardError
 from facefusion.media.probe import MediaInfo
 from facefusion.media.source import open_source
 from facefusion.media.timeline import has_one_clock, presentation_times, settle
@@ -93,6 +95,7 @@ class VideoReader:
         threads: int = 0,
         anchor: Anchor | None = None,
         check: Callable[[], None] | None = None,
+        card: DecoderCard | None = None,
     ) -> None:
         """Prepare to read.
 
@@ -104,6 +107,7 @@ class VideoReader:
             anchor: the first frame, in place of ``start``. This frame and all that follow are the same as in a pass
                 from the beginning.
             check: called for each frame that is decoded and not given; may raise to stop.
+            card: decodes in place of the processor, as long as that gives the same frames; none for the processor.
         """
         self.damage = Damage()
         """What was found from the first frame wanted up to the last one given."""
@@ -113,6 +117,7 @@ class VideoReader:
         self._threads = threads
         self._anchor = anchor
         self._check = check or _go_on
+        self._card = card
         self._is_open = False
         self._is_careful = False
         """Decodes everything from the beginning on one thread, since the file is damaged."""
@@ -142,15 +147,24 @@ class VideoReader:
             MediaError: not a single frame can be decoded, or the first one wanted lies behind the end.
         """
         given: tuple[int, Fraction] | None = None
-        try:
-            for frame in self._frames(*self._begin()):
-                given = frame.index, frame.time
-                yield frame
-                del frame  # whoever has it may let go of its memory
-            return
-        except DamageMetError:
-            self._is_careful = True
-        yield from self._frames(*(self._begin() if given is None else self._after(*given)))
+        while True:
+            try:
+                for frame in self._frames(*(self._begin() if given is None else self._after(*given))):
+                    given = frame.index, frame.time
+                    yield frame
+                    del frame  # whoever has it may let go of its memory
+                return
+            except CardError as error:
+                self._leave_card(str(error))
+            except DamageMetError:
+                self._is_careful = not self._leave_card(DAMAGED)
+
+    def _leave_card(self, reason: str) -> bool:
+        """Have the processor decode from now on; false where it does already."""
+        if self._card is None or not self._card.is_on:
+            return False
+        self._card.give_up(reason)
+        return True
 
     def _frames(self, first: int, shown: Iterator[_Shown]) -> Iterator[Frame]:
         count = 0
@@ -192,7 +206,8 @@ class VideoReader:
     def _after(self, index: int, time: Fraction) -> tuple[int, Iterator[_Shown]]:
         """The frames after one that was given already; found by its time, since damage leaves its number in doubt."""
         kept = self.damage
-        shown = self._shown(self._open())
+        entered = self._enter(time) if has_one_clock(self._info) else None
+        shown = self._shown(self._open()) if entered is None else entered
         for one in shown:
             self._check()
             if one.time >= time:
@@ -304,7 +319,8 @@ class VideoReader:
         if not self._is_open:
             raise RuntimeError("a VideoReader is read inside its with block")
         self._close()
-        self._container = open_source(self._info.path)
+        card = self._card if self._card is not None and self._card.is_on else None
+        self._container = open_source(self._info.path) if card is None else card.open()
         stream = next((one for one in self._container.streams.video if one.index == self._info.stream), None)
         if stream is None:
             raise self._changed()
@@ -315,6 +331,7 @@ class VideoReader:
             threads=1 if self._is_careful else self._threads,
             by_order=self._info.by_order,
             damage=self._found,
+            card=card,
         )
 
     def _close(self) -> None:

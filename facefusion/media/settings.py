@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from facefusion.config.option import Form, option, settings_group
+from facefusion.config.option import EXECUTION_COMMANDS, Form, Scope, option, settings_group
 from facefusion.core.errors import UsageError
 from facefusion.core.formats import MediaKind, is_moving_image, kind_of
 from facefusion.media.encoder import ENCODERS, PRESETS, SOURCE_FORMAT
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from facefusion.media.output_size import OutputSize
 
 AUTO = "auto"
+GPU = "gpu"
 DISK = "disk"
 FRAME_FORMAT_NAMES = ("bmp", "jpeg", "png", "tiff")
 LEAST_SCALE, MOST_SCALE = 0.25, 8.0
@@ -123,6 +124,20 @@ def exact_rate(rate: float) -> Fraction:
     if rate != round(rate) and television and abs(float(television) - rate) < 0.005:
         return television
     return Fraction(rate).limit_denominator(1000)
+
+
+@settings_group(section="frame_extraction", commands=(*EXECUTION_COMMANDS, "doctor"))
+class DecodingSettings:
+    """What decodes target videos."""
+
+    decoder_device: str = option(
+        AUTO,
+        "what decodes target videos: 'auto' is the NVIDIA card that graphs run on, where it gives the same frames as "
+        "the processor, else the processor; 'gpu' refuses what a card cannot decode",
+        choices=(AUTO, "cpu", GPU),
+        scope=Scope.JOB,
+        own=True,
+    )
 
 
 @settings_group(section="frame_extraction")

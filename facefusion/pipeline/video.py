@@ -19,6 +19,7 @@ from facefusion.core.stop import StopToken
 from facefusion.media.animate import Drawing, animate
 from facefusion.media.assemble import Cut, Sound, assemble
 from facefusion.media.damage import Damage
+from facefusion.media.decoder_card import DecoderCard
 from facefusion.media.encoding import Encoding
 from facefusion.media.frame_image import FrameFormat
 from facefusion.media.frame_reader import frame_reader
@@ -86,6 +87,8 @@ class VideoPlan:
     """Of the files that finished frames are written to as well; none where they are not."""
     keep_folder: bool = False
     """Whether the work folder stays when the result is in place."""
+    decoder_card: DecoderCard | None = None
+    """Decodes as long as it gives the same frames; none where the processor does."""
 
     @property
     def segments(self) -> SegmentPlan:
@@ -265,6 +268,7 @@ class _Run:
                     threads=plan.decoder_threads,
                     anchor=anchor,
                     check=stop.check,
+                    card=plan.decoder_card,
                 )
             )
             observation = Observation(reader, self._work, self._cuts, plan.together, self._rate, first, before, until)
