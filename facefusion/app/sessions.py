@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from facefusion.app.paths import caches_folder
 from facefusion.config.state import Snapshot
-from facefusion.inference.execution import Execution, plan_execution
+from facefusion.inference.execution import Execution, Probe, plan_execution
 from facefusion.inference.pool import InferencePool, MemoryStrategy
-from facefusion.inference.runtime import read_runtime
+from facefusion.inference.probe import probe
+from facefusion.inference.runtime import Runtime, read_runtime, with_memory_of_now
 from facefusion.inference.settings import ExecutionSettings, InferenceSettings
 from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import Event, EventSink
@@ -14,10 +17,24 @@ from facefusion.observability.events import Event, EventSink
 SECONDS_PER_MINUTE = 60
 
 
-class Sessions:
-    """Holds one pool, and makes another when a step asks for other providers, devices or limits."""
+def look_now() -> Runtime:
+    """What this machine offers now."""
+    return with_memory_of_now(read_runtime())
 
-    def __init__(self) -> None:
+
+class Sessions:
+    """Holds one pool, and makes another when a step asks for other providers, devices or limits.
+
+    While no session lives on a device, each step looks anew which device has most free memory, and how much.
+
+    Args:
+        look: what this machine offers, with the memory that its cards have free now.
+        test: tries out a provider before it is chosen.
+    """
+
+    def __init__(self, look: Callable[[], Runtime] = look_now, test: Probe = probe) -> None:
+        self._look = look
+        self._test = test
         self._relay = _Relay()
         self._recipe: tuple[object, ...] | None = None
         self._execution: Execution | None = None
@@ -39,14 +56,15 @@ class Sessions:
             inference,
             memory.video_memory_strategy,
         )
-        if self._pool is None or self._execution is None or recipe != self._recipe:
+        if self._pool is None or self._execution is None or recipe != self._recipe or self._may_move:
             self.close()
             self._execution = plan_execution(
                 execution_settings,
                 inference,
-                runtime=read_runtime(),
+                runtime=self._look(),
                 cache=caches_folder(),
                 events=self._relay,
+                test=self._test,
             )
             self._pool = InferencePool(
                 self._execution,
@@ -57,6 +75,10 @@ class Sessions:
             self._recipe = recipe
         self._pool.look_again()
         return self._execution, self._pool
+
+    @property
+    def _may_move(self) -> bool:
+        return self._pool is not None and self._pool.is_empty and self._execution is not None and self._execution.on_gpu
 
     @property
     def pool(self) -> InferencePool | None:

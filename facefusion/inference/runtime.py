@@ -16,10 +16,11 @@ import os
 import platform
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from facefusion.inference.devices import Gpu, find_gpus
+from facefusion.inference.nvml import MemoryReader, read_memory
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +72,22 @@ def read_runtime() -> Runtime:
         cuda_driver=with_cuda and library_loads("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"),
         gpus=find_gpus(visible=os.environ.get("CUDA_VISIBLE_DEVICES")) if with_cuda else (),
         tensorrt_version=_tensorrt_version() if "TensorrtExecutionProvider" in offered else None,
+    )
+
+
+def with_memory_of_now(runtime: Runtime, read: MemoryReader = read_memory) -> Runtime:
+    """The same machine with what its cards have free now, where the driver tells.
+
+    Args:
+        runtime: as it was looked at once.
+        read: asks the driver; another function in tests.
+    """
+    told = {gpu.uuid: read(gpu.uuid) for gpu in runtime.gpus}
+    return replace(
+        runtime,
+        gpus=tuple(
+            replace(gpu, free_memory=memory.free) if (memory := told[gpu.uuid]) else gpu for gpu in runtime.gpus
+        ),
     )
 
 

@@ -49,8 +49,9 @@ class InferenceSettings:
 
     inference_gate_count: int = option(
         0,
-        "graphs that may run on a device at once (0 = one for each 2 GB of its free memory, up to 8; 4 where the "
-        "device does not tell)",
+        "graphs that may run on a device at once, over all processes on a card that keep their caches in one folder "
+        "(0 = one for each 2 GB of its free memory, up to 8, fewer where models leave less, 4 where the device does "
+        "not tell)",
         minimum=0,
         maximum=64,
         scope=Scope.JOB,
@@ -73,7 +74,8 @@ class InferenceSettings:
     )
     gpu_memory_limit: int = option(
         0,
-        "video memory in GB that loaded models may take per device (0 = no limit)",
+        "video memory in GB that a run may take per device, divided among its models; refused at the start where they "
+        "do not fit (0 = what is free)",
         minimum=0,
         maximum=1024,
         scope=Scope.JOB,
