@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import platform
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -19,6 +18,7 @@ from facefusion.app.models import Models
 from facefusion.config.option import Scope
 from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
+from facefusion.core.instruction_sets import instruction_sets
 from facefusion.faces.settings import FaceSelectorSettings
 from facefusion.inference.execution import Execution
 from facefusion.media.encoding import Encoding
@@ -64,6 +64,7 @@ def fingerprint(
         "opencv": cv2.__version__,
         "onnxruntime": execution.runtime.version,
         "provider": " ".join(provider.name for provider in execution.providers),
+        "half precision": str(execution.half),
         "device": device.name,
         "processor": _processor(),
     }
@@ -113,13 +114,6 @@ def _program() -> str:
     return digest.hexdigest()[:16]
 
 
-@cache
 def _processor() -> str:
-    """What numbers depend on: the instruction sets, where the system tells, and the Python that runs."""
-    kind = f"{platform.system()} {platform.machine()} Python {sys.version_info.major}.{sys.version_info.minor}"
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return f"{kind} {platform.processor()}"
-    flags = next((line for line in lines if line.lower().startswith(("flags", "features"))), "")
-    return f"{kind} {hashlib.sha256(flags.encode()).hexdigest()[:16]}"
+    """What numbers depend on: the processor, and the Python that runs."""
+    return f"{instruction_sets()} Python {sys.version_info.major}.{sys.version_info.minor}"

@@ -8,6 +8,7 @@ import pytest
 from facefusion.core.errors import ProviderError
 from facefusion.inference.execution import Device, plan_execution
 from facefusion.inference.providers.registry import PROVIDERS, ProviderRegistry
+from facefusion.inference.session import ModelFile
 from facefusion.inference.settings import ExecutionSettings, InferenceSettings
 from facefusion.observability.events import Notice
 from tests.inference.fakes import CARD, CPU_RUNTIME, GPU_RUNTIME, Heard, file
@@ -198,3 +199,34 @@ def test_limits_and_precision_reach_the_options(tmp_path):
     tensorrt, cuda, _ = (options.to_runtime() for _, options in request.providers)
     assert tensorrt["trt_fp16_enable"] == "0"
     assert cuda["gpu_mem_limit"] == str(3 << 30)
+
+
+def test_half_precision_where_nothing_computes_in_it_is_said():
+    heard = Heard()
+    plan("cpu", heard=heard, inference_precision="half")
+    assert heard.events == [
+        Notice("--inference-precision half has no effect: cpu computes in full precision.", warning=True)
+    ]
+    for name in ("cuda", "tensorrt"):
+        heard = Heard()
+        plan(name, heard=heard, inference_precision="half")
+        assert heard.events == []
+
+
+def test_cuda_graphs_without_cuda_are_said():
+    heard = Heard()
+    plan("tensorrt", heard=heard, inference_cuda_graphs=True)
+    assert heard.events == [
+        Notice("--inference-cuda-graphs has no effect: graphs run with tensorrt, which records nothing.", warning=True)
+    ]
+    heard = Heard()
+    plan("cuda", heard=heard, inference_cuda_graphs=True)
+    assert heard.events == []
+
+
+def test_settings_of_precision_and_recordings_reach_the_provider():
+    execution = plan("cuda", inference_precision="half", inference_cuda_graphs=True)
+    (request,) = execution.requests(ModelFile("a", Path("a.onnx")), "ab" * 32, execution.devices[0])
+    assert request.options.to_runtime()["enable_cuda_graph"] == "1"
+    assert request.options == request.providers[0][1]
+    assert "half_copy=" + repr(Path("cache/half") / f"{'ab' * 16}-1.31.1.onnx") in repr(request.options)
