@@ -1,6 +1,7 @@
 # make run    sets up and swaps the demo's face; the last line printed is the result's path
-# make test   sets up and runs the tests
-# make test-long  sets up and runs the long proofs: kills at many moments, long videos
+# make test   sets up and runs the tests, as many at once as there are cores (ARGUMENTS="-n 0": one after the other)
+# make test-long  sets up and runs the long proofs, one after the other: kills at many moments, long videos, a thousand
+#             jobs in one process, a queue of ten thousand, broken files of every kind
 # make speed  sets up, measures for half a minute and warns where a run takes longer over its floor than is kept
 # make check  sets up and runs the formatter, the linter, the type checker, the import contracts
 #             and the comparison of generated files with what the options say
@@ -20,7 +21,7 @@ run: setup
 	@$(BIN)/python facefusion.py run -s assets/demo/source.jpg -t assets/demo/target.mp4 -o output/demo.mp4
 
 test: setup-development
-	@$(BIN)/python -m pytest $(ARGUMENTS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGUMENTS)
 
 test-long: setup-development
 	@$(BIN)/python -m pytest -m slow $(ARGUMENTS)

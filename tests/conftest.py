@@ -13,10 +13,14 @@ from hypothesis import settings
 
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.store import ModelStore
+from facefusion.memory.machine import read_machine
 from facefusion.observability.events import Fanout
 
 BIG = frozenset({"real_esrgan_x4"})
 """Embedded models that no test needs."""
+
+WORKER_BYTES = 3 << 30
+"""Memory for each process that tests run in; they take a third of it, and what they start the rest."""
 
 # A busy machine would fail tests otherwise.
 settings.register_profile("without deadline", deadline=None)
@@ -43,6 +47,13 @@ def logging_as_it_was() -> Iterator[None]:
     for handler in [handler for handler in root.handlers if type(handler).__module__.startswith("facefusion.")]:
         root.removeHandler(handler)
     own.setLevel(level)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """What ``-n auto`` means: as many processes as this machine, or container, has cores and memory for."""
+    machine = read_machine()
+    return max(1, min(round(machine.cores), machine.memory // WORKER_BYTES))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

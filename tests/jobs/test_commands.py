@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import filelock
+import psutil
 import pytest
 
 from facefusion.cli.main import main
@@ -234,7 +235,9 @@ def test_ctrl_c_is_heard_while_another_process_holds_the_folder(folder):
         waiting = subprocess.Popen(
             [sys.executable, str(ROOT / "facefusion.py"), "job-create", "other"], stderr=subprocess.PIPE, text=True
         )
-        time.sleep(0.5)  # else it is stopped before it hears signals
+        # Work has a thread of its own once signals are heard.
+        while waiting.poll() is None and psutil.Process(waiting.pid).num_threads() == 1:
+            time.sleep(0.01)
         while waiting.poll() is None:
             waiting.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):

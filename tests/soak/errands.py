@@ -113,8 +113,8 @@ CLIPS = (
     errand("a clip with a network", DONE, "run", *CLIP, *TOY),
     errand("a moving picture", DONE, "run", "-s", "face.jpg", "-t", "moving.gif", "-o", "out/moving.gif", *MESH),
     _resumed(1),
-    _resumed(3),
     _job(),
+    _resumed(3),
     errand("several", DONE, "batch-run", "-s", "face.jpg", "-t", "[on]*.png", "-o", "out/{target_name}.png", *MESH),
 )
 
@@ -128,17 +128,17 @@ DEAR_EVERY = 4
 """Rounds of which one begins with them."""
 
 
-def rounds(seed: int, *, half: bool) -> Iterator[list[Errand]]:
+def rounds(seed: int, *, every: int) -> Iterator[list[Errand]]:
     """Rounds of errands, in an order by chance, that leave the program in the same state each time.
 
     Args:
         seed: of the order.
-        half: whether to leave out every second errand.
+        every: 1 for all errands, 3 for every third.
     """
     chance = random.Random(seed)
     number = 0
     while True:
-        errands = [*CHEAP, *CLIPS][:: 2 if half else 1]
+        errands = [*CHEAP, *CLIPS][::every]
         chance.shuffle(errands)
         begin = list(DEAR) if number % DEAR_EVERY == 0 else []
         yield [*begin, *errands, CHEAP[0], CLIPS[0]]

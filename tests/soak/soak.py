@@ -15,14 +15,15 @@ from tests.soak.errands import Errand, do, rounds
 from tests.soak.program import WatchedProgram
 
 
-def main(folder: str, count: str, seed: str, *words: str) -> None:
+def main(folder: str, count: str, seed: str, every: str, *words: str) -> None:
     """Run so many rounds in a folder.
 
     Args:
         folder: with the scenery; gets ``censuses.jsonl``.
         count: of rounds.
         seed: of their order.
-        words: ``traced`` to count the memory of Python's objects, ``half`` for half of the errands.
+        every: 1 for all errands, 3 for every third.
+        words: ``traced`` to count the memory of Python's objects.
     """
     os.chdir(folder)
     temp = Path("temp")
@@ -36,7 +37,7 @@ def main(folder: str, count: str, seed: str, *words: str) -> None:
         sys.stderr.write(f"{one.name}\n")
 
     with Path("censuses.jsonl").open("w", encoding="utf-8") as log:
-        for number, errands in enumerate(islice(rounds(int(seed), half="half" in words), int(count))):
+        for number, errands in enumerate(islice(rounds(int(seed), every=int(every)), int(count))):
             do(errands, program, done)
             if number == 0 and "traced" in words:
                 tracemalloc.start()
