@@ -65,14 +65,6 @@ def test_nor_does_one_with_other_workers(go: Callable[..., Counter[str]]) -> Non
     assert go("run", *step("a.mp4", "--execution-queue-count", "2")) == Counter()
 
 
-def test_pictures_and_videos_by_turns_make_each_kind_of_session_once(go: Callable[..., Counter[str]]) -> None:
-    go("run", *step("a.mp4"))
-    # A picture has all cores to itself, so that its sessions may be others than a video's.
-    assert set(go("run", *step("a.png")).values()) <= {1}
-    for target in ("a.mp4", "a.png"):
-        assert go("run", *step(target)) == Counter()
-
-
 def test_a_model_that_is_switched_to_comes_alone_and_going_back_makes_none(
     go: Callable[..., Counter[str]], program: WatchedProgram
 ) -> None:

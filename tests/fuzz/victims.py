@@ -14,6 +14,7 @@ import imagecodecs
 import numpy as np
 import onnx
 import pillow_heif
+from av.audio.stream import AudioStream
 from PIL import Image
 
 from facefusion.jobs.store import JobStore
@@ -89,7 +90,13 @@ def pictures_of(pictures: list[Image.Image]) -> Iterator[tuple[str, bytes]]:
     pillow_heif.register_heif_opener()
     exif = Image.Exif()
     exif[0x0112] = 6
-    plain = {"BMP": {}, "TIFF": {"compression": "tiff_lzw"}, "WEBP": {}, "JPEG": {"exif": exif}, "PNG": {"exif": exif}}
+    plain: dict[str, dict[str, object]] = {
+        "BMP": {},
+        "TIFF": {"compression": "tiff_lzw"},
+        "WEBP": {},
+        "JPEG": {"exif": exif},
+        "PNG": {"exif": exif},
+    }
     for name, options in {**plain, "AVIF": {}, "HEIF": {}}.items():
         yield f".{name.lower()}", saved(first, name, **options)
     for name in ("GIF", "WEBP", "PNG"):
@@ -134,6 +141,7 @@ def make_videos(folder: Path, faces: list[np.ndarray]) -> None:
     for name, codec in (("sound.wav", "pcm_s16le"), ("sound.mp3", "mp3"), ("sound.flac", "flac")):
         with av.open(str(folder / name), "w") as output:
             stream = output.add_stream(codec, rate=44100)
+            assert isinstance(stream, AudioStream)
             tone = (np.sin(np.arange(8820) / 20) * 9000).astype(np.int16).reshape(1, -1)
             frame = av.AudioFrame.from_ndarray(tone, "s16", "mono")
             frame.sample_rate = 44100
