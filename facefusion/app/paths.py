@@ -20,5 +20,10 @@ def model_folders(models_path: Path | None) -> tuple[Path, ...]:
 
 
 def caches_folder() -> Path:
-    """Where compiled engines are kept."""
+    """Where compiled engines and prepared graphs are kept."""
     return home_folder() / ".caches"
+
+
+def graphs_folder() -> Path:
+    """Where graphs are kept as ONNX Runtime optimised them."""
+    return caches_folder() / "graphs"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from facefusion.app.paths import caches_folder
+from facefusion.app.paths import caches_folder, graphs_folder
 from facefusion.config.state import Snapshot
 from facefusion.inference.execution import Execution, Probe, plan_execution
+from facefusion.inference.optimised import OptimisedGraphs
 from facefusion.inference.pool import InferencePool, MemoryStrategy
 from facefusion.inference.probe import probe
 from facefusion.inference.runtime import Runtime, read_runtime, with_memory_of_now
@@ -71,6 +72,7 @@ class Sessions:
                 events=self._relay,
                 strategy=MemoryStrategy(memory.video_memory_strategy),
                 idle_seconds=inference.session_idle_minutes * SECONDS_PER_MINUTE,
+                load=OptimisedGraphs(graphs_folder(), self._execution.runtime.version, self._relay),
             )
             self._recipe = recipe
         self._pool.look_again()

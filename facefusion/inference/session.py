@@ -29,6 +29,14 @@ from facefusion.inference.runtime import ERRORS_ONLY
 
 logger = logging.getLogger(__name__)
 
+KEPT = {
+    "session.optimized_model_external_initializers_file_name": "weights.bin",
+    "session.optimized_model_external_initializers_min_size_in_bytes": "1024",
+    "session.disable_prepacking": "1",
+}
+"""Entries of a session's configuration with which an optimised graph is written: large constants into a file of their
+own, none copied for runs that never come."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
@@ -52,6 +60,10 @@ class LoadRequest:
     model: ModelFile
     providers: tuple[tuple[Provider, ProviderOptions], ...]
     """The provider asked for, then those that take the nodes it does not know; the CPU last."""
+    optimised: Path | None = None
+    """The graph as it was optimised before, loaded as it is in place of the model's file."""
+    kept_as: Path | None = None
+    """Where the graph goes once it is optimised, its constants beside it. Such a session is there for nothing else."""
 
     @property
     def options(self) -> ProviderOptions:
@@ -279,7 +291,7 @@ def _load(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not ty
             provider.prepare()
     with shared_card(request.options):
         return onnxruntime.InferenceSession(
-            str(request.options.graph(request.model.path)),
+            str(request.optimised or request.options.graph(request.model.path)),
             _session_options(request),
             providers=[(provider.runtime_name, chosen.to_runtime()) for provider, chosen in request.providers],
             # Its own fallback prints to the terminal and hides which provider failed; the pool does better.
@@ -301,6 +313,12 @@ def _session_options(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtim
         open_store()
         chosen.enable_mem_pattern = False  # a run in one block would need a block of its own: see the store
         for name, value in SHARED.items():
+            chosen.add_session_config_entry(name, value)
+    if request.optimised is not None:
+        chosen.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    if request.kept_as is not None:
+        chosen.optimized_model_filepath = str(request.kept_as)
+        for name, value in KEPT.items():
             chosen.add_session_config_entry(name, value)
     return chosen
 
