@@ -1,0 +1,1 @@
+"""What ``scripts/measure_performance.py`` is made of."""
