@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -207,14 +208,13 @@ class InferencePool:
     def make_room(self, short: Place) -> bool:
         """After a run that found no memory: whether another try, with another lease, may find some.
 
-        All sessions without a lease are released; and one that is held to a share of its device gets a larger one, as
-        far as that leaves room for what the step needs.
+        A session that is held to a share of its device gets a larger one, as far as that leaves room for what the step
+        needs; else all sessions without a lease are released.
         """
-        grown = self._shares.grow(short, self._shelf.claimed(short.device))
-        if grown:
+        if self._grow(short):
             self._shelf.retire(short)
-            self._need(self._shares.expected)
-        return self.release_unused() > 0 or grown
+            return True
+        return self.release_unused() > 0
 
     def close(self) -> None:
         """Release everything; what is in use goes when its lease ends. No lease is given any more."""
@@ -232,6 +232,10 @@ class InferencePool:
     def is_empty(self) -> bool:
         """Whether no session lives here, and none is being loaded."""
         return self._shelf.is_empty
+
+    def holds(self, model: ModelFile) -> bool:
+        """Whether a session of ``model`` is loaded."""
+        return self._shelf.holds(model)
 
     def look_again(self) -> None:
         """See whether model files have changed before the next runs: a step begins."""
@@ -279,7 +283,15 @@ class InferencePool:
 
     def _place(self, model: ModelFile, device: Device, check: Check) -> Place:
         """The place of a session that is loaded, with a lease for this thread."""
-        wanted = Place(self._key(model, device), model, device.id, self._shares.of(model, device.id))
+        while True:
+            wanted = Place(self._key(model, device), model, device.id, self._shares.of(model, device.id))
+            try:
+                return self._taken(wanted, device, check)
+            except DeviceMemoryError:
+                if not self._grow(wanted):
+                    raise
+
+    def _taken(self, wanted: Place, device: Device, check: Check) -> Place:
         place, is_new = self._shelf.take(wanted, check)
         if not is_new:
             with self._lock:
@@ -288,10 +300,18 @@ class InferencePool:
         try:
             self._load(place, device)
         except BaseException as error:
+            _let_go(error)
             self._shelf.failed(place, error)
             self._shelf.leave(place)
             raise
         return place
+
+    def _grow(self, short: Place) -> bool:
+        """Whether the graph of a session that found no memory has a larger share now."""
+        grown = self._shares.grow(short, self._shelf.claimed(short.device))
+        if grown:
+            self._need(self._shares.expected)
+        return grown
 
     def _load(self, place: Place, device: Device) -> None:
         started = self._clock()
@@ -340,6 +360,14 @@ class InferencePool:
             inputs[name] = np.zeros([size or 0 for size in shape], entry.dtype)
         with gate.passage():
             session.run(inputs)
+
+
+def _let_go(error: BaseException) -> None:
+    """Drop what the calls that led to an error held: a session that was made, and failed at its first run."""
+    seen: BaseException | None = error
+    while seen is not None:
+        traceback.clear_frames(seen.__traceback__)
+        seen = seen.__cause__ or seen.__context__
 
 
 def _given_back(released: int) -> int:

@@ -183,6 +183,11 @@ class Shelf:
         """Whether there is no session and none is being loaded."""
         return not self._places
 
+    def holds(self, model: ModelFile) -> bool:
+        """Whether a session of a graph is there, on whatever device."""
+        with self._changed:
+            return any(place.model == model and place.session is not None for place in self._places.values())
+
     def _find(self, wanted: Place, *, may_wait: bool) -> Place | None:
         """The place with one more lease; none where it takes others to give up theirs. Lock held."""
         if self._closed:
