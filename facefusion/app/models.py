@@ -116,9 +116,10 @@ class Models:
         names = dict.fromkeys(card.name for card in (*chosen, *self._catalogue.companions(chosen)))
         return tuple(self._files[name] for name in names if name in self._files)
 
-    def file_bytes(self) -> tuple[int, ...]:
-        """Size of each graph file."""
-        return tuple(file.path.stat().st_size for file in dict.fromkeys(self._files.values()))
+    def bytes_to_load(self, pool: InferencePool) -> tuple[int, ...]:
+        """Size of each graph file that the pool holds no session of."""
+        files = [file for file in dict.fromkeys(self._files.values()) if not pool.holds(file)]
+        return tuple(file.path.stat().st_size for file in files)
 
     @cached_property
     def digests(self) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from contextlib import ExitStack
 
 import cv2
@@ -16,14 +17,17 @@ from facefusion.core.report import ThreadPlan
 from facefusion.core.values import Size
 from facefusion.inference.settings import ExecutionSettings
 from facefusion.inference.video_memory import VideoMemoryMeter
-from facefusion.media.encoder import held_frames
+from facefusion.media.encoder import PRESETS, EncoderSettings, encoder_options
+from facefusion.media.encoding import Encoding
 from facefusion.media.frame_image import FRAME_FORMATS
 from facefusion.media.probe import MediaInfo
-from facefusion.media.settings import OutputSettings, WorkflowSettings
-from facefusion.memory.budget import MemoryBudget, MemoryNeed, automatic_workers, session_bytes
+from facefusion.media.settings import WorkflowSettings
+from facefusion.media.working_memory import decoder_bytes, encoded_frame_bytes, encoder_bytes
+from facefusion.memory.budget import Instead, MemoryBudget, MemoryNeed, automatic_workers, session_bytes
 from facefusion.memory.limits import hard_limit
 from facefusion.memory.machine import Machine, read_machine
-from facefusion.memory.meter import MemoryMeter
+from facefusion.memory.meter import MemoryMeter, resident_bytes
+from facefusion.memory.release import give_back
 from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import EventSink, Notice
 from facefusion.pipeline.frames import FrameWork
@@ -32,7 +36,7 @@ from facefusion.pipeline.window import WindowPlan
 COPIES_PER_FRAME = 2
 """The decoder's planes and the copy that processors write into."""
 
-WORKER_MEGABYTES = 48
+WORKER_MEGABYTES = 16
 """Crops, masks and tensors of one worker for each picture that goes through a graph, beside what its models say."""
 
 MOST_DECODER_THREADS = 8
@@ -63,13 +67,13 @@ class Resources:
     ) -> None:
         self._settings = snapshot.get(ExecutionSettings)
         self._info = info
-        self._encoder = snapshot.get(OutputSettings).output_video_encoder
         self._frame_format = snapshot.get(WorkflowSettings).frame_format
         self._is_video = info.kind is MediaKind.VIDEO
         self._machine = read_machine()
         self.execution, self.pool = sessions.open(snapshot, events)
         cv2.setNumThreads(threads_per_run(info, self._machine))
-        self._budget = MemoryBudget(snapshot.get(MemorySettings).system_memory_limit, self._machine)
+        limit_gb = snapshot.get(MemorySettings).system_memory_limit
+        self._budget = MemoryBudget(limit_gb, self._machine, resident_bytes())
         if self._budget.chosen:
             refusal = stack.enter_context(hard_limit(self._budget.limit, uses_gpu=self.execution.on_gpu))
             if refusal:
@@ -92,19 +96,29 @@ class Resources:
         """Frames that are worked on together. It follows from the settings alone, since results may depend on it."""
         return (self._settings.execution_queue_count or AUTOMATIC_TOGETHER) if self._is_video else 1
 
-    def plan_window(self, work: FrameWork, models: Models) -> WindowPlan:
+    def check_models(self, models: Models) -> None:
+        """Make sure that the graphs fit into the memory limit, before they are loaded.
+
+        Raises:
+            ResourceError: not even their weights do.
+        """
+        sizes = models.bytes_to_load(self.pool)
+        self._budget.check_loading(sum(sizes), sum(map(session_bytes, sizes)), self.meter.sample())
+
+    def plan_window(self, work: FrameWork, models: Models, encoding: Encoding | None = None) -> WindowPlan:
         """Workers and groups of frames that fit into the memory limit.
 
         Args:
             work: on frames; says of which size the result's are.
             models: of the step.
+            encoding: of the result, where it is a video.
 
         Raises:
             ResourceError: the smallest window does not fit.
         """
         on_gpu = self.execution.on_gpu
         workers = self._settings.execution_thread_count or automatic_workers(self._machine, on_gpu=on_gpu)
-        plan = self._budget.plan(self._need(work, models), workers if self._is_video else 1)
+        plan = self._budget.plan(self._need(work, models, encoding), workers if self._is_video else 1)
         self._window = WindowPlan(window=plan.window, workers=plan.workers)
         return self._window
 
@@ -121,7 +135,7 @@ class Resources:
             gates=self.pool.gate_slots(),
         )
 
-    def _need(self, work: FrameWork, models: Models) -> MemoryNeed:
+    def _need(self, work: FrameWork, models: Models, encoding: Encoding | None) -> MemoryNeed:
         output_size, between = work.output_size(self._info.size), work.processed_size(self._info.size)
         frame = frame_bytes(self._info, self._info.size)
         result = 0 if output_size == self._info.size else frame_bytes(self._info, output_size)
@@ -130,15 +144,40 @@ class Resources:
         if self._is_video and self._frame_format is not None:
             written = FRAME_FORMATS[self._frame_format].working_bytes(output_size, self._info.bit_depth)
         in_a_run = min(self.together, PICTURES_AT_ONCE)
+        give_back()  # what stayed from loading and from the sources
         return MemoryNeed(
             frame=COPIES_PER_FRAME * frame + result,
             together=self.together,
             worker=(in_a_run * WORKER_MEGABYTES + models.worker_megabytes(self.together)) * MEGABYTE
             + self.together * passing
             + written,
-            models=sum(session_bytes(size) for size in models.file_bytes()),
-            media=held_frames(self._encoder) * max(frame, result) if self._is_video else 0,
+            models=sum(map(session_bytes, models.bytes_to_load(self.pool))),
+            media=0 if encoding is None else self._coding_bytes(encoding),
+            base=self.meter.sample(),
+            peak=self.meter.peak,
+            instead=() if encoding is None else quicker_presets(encoding),
         )
+
+    def _coding_bytes(self, encoding: Encoding) -> int:
+        decoded = decoder_bytes(self._info.size, frame_bytes(self._info, self._info.size), self.decoder_threads)
+        return decoded + _encoder_bytes(encoding, dict(encoding.options))
+
+
+def _encoder_bytes(encoding: Encoding, options: Mapping[str, str]) -> int:
+    return encoder_bytes(encoding.encoder, options, encoded_frame_bytes(encoding.pixel_format, encoding.size))
+
+
+def quicker_presets(encoding: Encoding) -> tuple[Instead, ...]:
+    """Presets that take less memory than that of the encoding, the nearest first."""
+    told = dict(encoding.options)
+    taken = _encoder_bytes(encoding, told)
+    found = []
+    for preset in reversed(PRESETS):
+        settings = EncoderSettings(encoding.encoder, preset=preset)
+        saved = taken - _encoder_bytes(encoding, told | encoder_options(settings))
+        if saved > 0:
+            found.append(Instead(f"--output-video-preset {preset}", saved))
+    return tuple(found)
 
 
 def threads_per_run(info: MediaInfo, machine: Machine) -> int:

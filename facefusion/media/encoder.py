@@ -29,12 +29,6 @@ RAW = "rawvideo"
 AV1_PARALLELISM = 3
 """SVT-AV1's level, 1 to 6. The result is the same at all; each level takes a fifth to a half more memory."""
 
-HELD_FRAMES = {"libvpx-vp9": 78, "libx265": 122, "libsvtav1": 165}
-"""Frames of 8-bit 4:2:0 that decoder and encoder keep, measured at 2160p with the preset veryfast."""
-USUALLY_HELD_FRAMES = 56
-"""As before, with x264: 690 to 740 MB whatever the threads, 53 to 57 frames."""
-
-
 @dataclass(frozen=True, slots=True)
 class EncoderSettings:
     """Everything that decides what an encoder makes of given frames."""
@@ -143,8 +137,3 @@ def encoder_options(settings: EncoderSettings) -> dict[str, str]:
     """Private options for the encoder."""
     made_of = ENCODERS.get(settings.encoder, _raw)
     return {**made_of(settings), **dict(settings.options)}
-
-
-def held_frames(encoder: str) -> int:
-    """How many frames decoder and encoder keep: references, frame threads and look-ahead."""
-    return HELD_FRAMES.get(encoder, USUALLY_HELD_FRAMES)

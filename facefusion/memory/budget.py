@@ -26,10 +26,24 @@ WAITING_BYTES = 8 << 20
 """Of the groups that wait, for each worker: one waits beside each that is worked on, so that no worker waits for the
 decoder; of large frames fewer do, since the encoder is what all wait for then. From 1440p on that shows."""
 
+LIBRARIES = 130 << 20
+"""Interpreter and libraries: 90 to 110 MiB measured with NumPy, OpenCV, ONNX Runtime and PyAV loaded, and what the
+allocator keeps."""
+
 GROUPS_IN_PASSING = 2
 """Groups beside those of the workers: one being decoded, one being encoded."""
 
 MAXIMUM_AUTOMATIC_WORKERS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """Something that could be chosen in place of what was, and takes less."""
+
+    option: str
+    """As it is written on the command line."""
+    saved: int
+    """Bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +57,15 @@ class MemoryNeed:
     worker: int = 0
     """Buffers and tensors of one worker: crops, tiles, activations of a graph."""
     models: int = 0
-    """Loaded sessions (:func:`session_bytes`)."""
+    """Sessions that are still to be loaded (:func:`session_bytes`)."""
     media: int = 0
     """Decoder and encoder: reference frames and look-ahead."""
-    base: int = 200 << 20
-    """Interpreter and libraries before any of this: 90 MiB measured with NumPy, OpenCV, ONNX Runtime and PyAV loaded,
-    and as much again for what they and the allocator keep once they work."""
+    base: int = LIBRARIES
+    """What is there already: measured where the run has begun to load, else interpreter and libraries."""
+    peak: int = 0
+    """The most that the run held so far; loading a graph takes for a moment up to twice what it keeps."""
+    instead: tuple[Instead, ...] = ()
+    """What could be chosen where the limit does not hold this, from the least change on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +84,24 @@ class MemoryPlan:
 class MemoryBudget:
     """How much RAM a run may take.
 
+    A limit that the user sets is cut to what the machine can give: a run that takes more is killed by the system, or
+    makes it kill another.
+
     Args:
-        limit_gb: what the user allows, in GB (2**30 bytes); 0 for nine tenths of what the machine has free now.
-        machine: the machine or container; a limit above its memory is cut to it.
+        limit_gb: what the user allows, in GB (2**30 bytes), fractions too; 0 for what the machine can give.
+        machine: the machine or container.
+        held: bytes that this process holds already; they are not among those that are free.
     """
 
-    def __init__(self, limit_gb: float, machine: Machine) -> None:
-        self._chosen = limit_gb > 0
-        self._machine = machine
-        self.limit = min(int(limit_gb * GIB), machine.memory) if self._chosen else machine.available * 9 // 10
+    def __init__(self, limit_gb: float, machine: Machine, held: int = 0) -> None:
+        self._limit_gb = limit_gb
+        self._most = min(held + machine.available * 9 // 10, machine.memory)
+        self.limit = min(int(limit_gb * GIB), self._most) if self.chosen else self._most
 
     @property
     def chosen(self) -> bool:
         """True where the user set the limit."""
-        return self._chosen
+        return self._limit_gb > 0
 
     def plan(self, need: MemoryNeed, workers: int) -> MemoryPlan:
         """Choose the largest window and number of workers that fit, up to ``workers``.
@@ -90,32 +111,73 @@ class MemoryBudget:
         Raises:
             ResourceError: one worker with the smallest window does not fit.
         """
-        for count in range(max(1, workers), 0, -1):
-            fixed = need.base + need.models + need.media + count * need.worker
-            smallest = count + GROUPS_IN_PASSING
-            group = max(1, need.together * need.frame)
-            largest = smallest + min(count, count * WAITING_BYTES // group)
-            window = min(largest, (self.limit - fixed) // group)
-            if window >= smallest:
-                return MemoryPlan(count, window, fixed + window * group, self.limit)
-        raise self._refusal(need)
+        self.check(need)
+        plans = (self._with(need, count) for count in range(max(1, workers), 0, -1))
+        return next(plan for plan in plans if plan is not None)
 
-    def _refusal(self, need: MemoryNeed) -> ResourceError:
-        least = need.base + need.models + need.media + need.worker
-        least += (1 + GROUPS_IN_PASSING) * need.together * need.frame
-        wanted = f"It takes about {least / GIB:.1f} GB"
+    def check(self, need: MemoryNeed) -> None:
+        """Make sure that the smallest window fits.
+
+        Raises:
+            ResourceError: it does not.
+        """
+        if least_bytes(need) > self.limit:
+            raise self._refusal(need)
+
+    def check_loading(self, weights: int, sessions: int, held: int) -> None:
+        """Make sure that graphs may be loaded at all, before one is.
+
+        Args:
+            weights: bytes of their files, which is the least that they take.
+            sessions: bytes that they are expected to take (:func:`session_bytes`).
+            held: bytes that the process holds already.
+
+        Raises:
+            ResourceError: they do not fit.
+        """
+        if held + weights > self.limit:
+            raise self._refusal(MemoryNeed(frame=0, base=held, models=sessions), "the models")
+
+    def _with(self, need: MemoryNeed, workers: int) -> MemoryPlan | None:
+        """The largest window that fits with so many workers; none where not even their smallest does."""
+        fixed = need.base + need.models + need.media + workers * need.worker
+        smallest = workers + GROUPS_IN_PASSING
+        group = max(1, need.together * need.frame)
+        largest = smallest + min(workers, workers * WAITING_BYTES // group)
+        window = min(largest, (self.limit - fixed) // group)
+        if window < smallest:
+            return None
+        return MemoryPlan(workers, window, max(fixed + window * group, need.peak), self.limit)
+
+    def _refusal(self, need: MemoryNeed, what: str = "the smallest window of frames") -> ResourceError:
+        least = least_bytes(need)
         ways = "or choose smaller models or frames"
         if need.together > 1:
             ways = f"lower --execution-queue-count, {ways}"
-        if self._chosen and least <= self._machine.memory:
+        fitting = [way for way in need.instead if least - way.saved <= self.limit]
+        if fitting:
+            ways = f"choose {fitting[0].option} (about {in_gb(least - fitting[0].saved)} GB), {ways}"
+        wanted = f"It takes about {in_gb(least)} GB"
+        if least > self._most:
             return ResourceError(
-                f"a memory limit of {self.limit / GIB:.1f} GB does not hold the smallest window of frames",
-                f"{wanted}: set --system-memory-limit {math.ceil(least / GIB)}, {ways}.",
+                f"this machine has {self._most / GIB:.1f} GB of memory for the run, too little for {what}",
+                f"{wanted}: free memory, use a larger machine, {ways}.",
             )
         return ResourceError(
-            f"this machine has {self.limit / GIB:.1f} GB of memory for the run, too little for the smallest window",
-            f"{wanted}: free memory, use a larger machine, {ways}.",
+            f"a memory limit of {self._limit_gb:g} GB does not hold {what}",
+            f"{wanted}: set --system-memory-limit {in_gb(least)}, {ways}.",
         )
+
+
+def least_bytes(need: MemoryNeed) -> int:
+    """What the smallest window with one worker takes."""
+    groups = (1 + GROUPS_IN_PASSING) * max(1, need.together * need.frame)
+    return max(need.base + need.models + need.media + need.worker + groups, need.peak)
+
+
+def in_gb(amount: int) -> str:
+    """Bytes in GB as an option takes them, rounded up to a tenth."""
+    return f"{math.ceil(10 * amount / GIB) / 10:g}"
 
 
 def session_bytes(file_bytes: int) -> int:

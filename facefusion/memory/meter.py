@@ -7,18 +7,23 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 
 import psutil
 
 from facefusion.core.errors import ResourceError
 from facefusion.memory.budget import GIB, LESS
+from facefusion.memory.release import give_back
 
 PRESSURE_ON = 0.90
 """Share of the limit at which no new frame is let in ..."""
 PRESSURE_OFF = 0.80
 """... and at which frames are let in again. Apart, so that the valve does not flutter."""
 
+
+FORGET_PEAK = "5"
+"""What ``clear_refs`` is told for it; see ``proc_pid_clear_refs(5)``."""
 
 LOOK_SECONDS = 2.0
 """Between looks for new children: finding them takes a look at every process of the machine, as many as there are."""
@@ -40,7 +45,7 @@ class ProcessTree:
     def resident_bytes(self) -> int:
         """Resident memory now, in bytes; a child counts from the first look on, :data:`LOOK_SECONDS` at most.
 
-        Pages that processes share count once for each.
+        Pages that processes share count once for each: ours share none but libraries.
         """
         now = self._clock()
         if now >= self._next_look:
@@ -54,8 +59,39 @@ class ProcessTree:
         return total
 
 
+class OwnPeak:
+    """The highest point of this process alone, of which the system misses nothing, where it keeps any (Linux).
+
+    Args:
+        folder: of the process in ``proc``; another one in tests.
+    """
+
+    def __init__(self, folder: Path = Path("/proc/self")) -> None:
+        self._folder = folder
+        self._is_kept = False
+
+    def forget(self) -> None:
+        """Let it count from now on."""
+        try:
+            (self._folder / "clear_refs").write_text(FORGET_PEAK, encoding="ascii")
+        except OSError:  # another system, or a container in which it is not to be written
+            self._is_kept = False
+        else:
+            self._is_kept = True
+
+    def bytes(self) -> int:
+        """The most that was resident since; 0 where nobody knows."""
+        if not self._is_kept:
+            return 0
+        lines = (self._folder / "status").read_text(encoding="utf-8").splitlines()
+        return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:")), 0)
+
+
 def resident_bytes() -> int:
-    """Resident memory of this process and its children, in bytes. Pages they share count once per process."""
+    """Resident memory of this process and its children, in bytes.
+
+    Pages they share count once per process; a program that we start shares none with us but those of the C library.
+    """
     return ProcessTree().resident_bytes()
 
 
@@ -68,14 +104,22 @@ class MemoryMeter:
         limit: bytes the run may take; none to measure only.
         interval: seconds between samples.
         read: measures; where none is given, a :class:`ProcessTree`.
+        relieve: called before a new pressure is believed; gives back what is held for nothing.
     """
 
     def __init__(
-        self, limit: int | None = None, *, interval: float = 0.25, read: Callable[[], int] | None = None
+        self,
+        limit: int | None = None,
+        *,
+        interval: float = 0.25,
+        read: Callable[[], int] | None = None,
+        relieve: Callable[[], None] = give_back,
     ) -> None:
         self._limit = limit
         self._interval = interval
         self._read = read or ProcessTree().resident_bytes
+        self._own_peak = OwnPeak() if read is None else None
+        self._relieve = relieve
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -84,6 +128,8 @@ class MemoryMeter:
         self._pressed = False
 
     def __enter__(self) -> MemoryMeter:
+        if self._own_peak is not None:
+            self._own_peak.forget()
         self.sample()
         self._stop.clear()
         self._thread = threading.Thread(target=self._watch, name="memory-meter", daemon=True)
@@ -98,6 +144,8 @@ class MemoryMeter:
             self._thread.join()
             self._thread = None
         self.sample()
+        self._peak = self.peak
+        self._own_peak = None  # from now on it is of what comes after
 
     @property
     def current(self) -> int:
@@ -106,8 +154,8 @@ class MemoryMeter:
 
     @property
     def peak(self) -> int:
-        """Highest sample so far, in bytes."""
-        return self._peak
+        """The most so far, in bytes: the highest sample, or what the system saw of this process between samples."""
+        return self._peak if self._own_peak is None else max(self._peak, self._own_peak.bytes())
 
     def pressure(self) -> bool:
         """True while the run is near its limit, and no new frame should be let in until others are done."""
@@ -128,6 +176,9 @@ class MemoryMeter:
     def sample(self) -> int:
         """Measure now, beside the thread's rhythm, and return the bytes in use."""
         amount = self._read()
+        if self._limit is not None and not self._pressed and amount > PRESSURE_ON * self._limit:
+            self._relieve()
+            amount = self._read()
         with self._lock:
             self._current = amount
             self._peak = max(self._peak, amount)

@@ -9,9 +9,10 @@ from facefusion.config.option import EXECUTION_COMMANDS, Scope, option, settings
 class MemorySettings:
     """How much memory a run may take and how long models stay loaded."""
 
-    system_memory_limit: int = option(
-        0,
-        "limit of system memory in GB that a run keeps within (0 = what this machine or container has free)",
+    system_memory_limit: float = option(
+        0.0,
+        "limit of system memory in GB that a run keeps within, such as 1.5 (0 = what this machine or container has "
+        "free)",
         minimum=0,
         maximum=4096,
         scope=Scope.JOB,

@@ -1,11 +1,22 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from facefusion.core.errors import ResourceError
-from facefusion.memory.budget import GIB, GROUPS_IN_PASSING, MemoryBudget, MemoryNeed, automatic_workers, session_bytes
+from facefusion.memory.budget import (
+    GIB,
+    GROUPS_IN_PASSING,
+    LIBRARIES,
+    Instead,
+    MemoryBudget,
+    MemoryNeed,
+    automatic_workers,
+    session_bytes,
+)
 from facefusion.memory.machine import Machine
 
 MIB = 1 << 20
@@ -19,7 +30,7 @@ def machine(*, cores: float = 8, gigabytes: float = 64, available: float | None 
 def test_enough_memory_gives_every_worker_two_frames():
     plan = MemoryBudget(8, machine()).plan(MemoryNeed(frame=4 * MIB, worker=50 * MIB), workers=4)
     assert (plan.workers, plan.window) == (4, 4 * 2 + GROUPS_IN_PASSING)
-    assert plan.expected == 200 * MIB + 4 * 50 * MIB + 10 * 4 * MIB
+    assert plan.expected == LIBRARIES + 4 * 50 * MIB + 10 * 4 * MIB
     assert plan.limit == 8 * GIB
 
 
@@ -49,10 +60,10 @@ def test_a_limit_that_is_too_small_is_refused_with_the_limit_it_takes():
     with pytest.raises(ResourceError) as refused:
         MemoryBudget(1, machine()).plan(need, workers=2)
     assert str(refused.value) == (
-        "a memory limit of 1.0 GB does not hold the smallest window of frames. "
-        "It takes about 1.4 GB: set --system-memory-limit 2, or choose smaller models or frames."
+        "a memory limit of 1 GB does not hold the smallest window of frames. "
+        "It takes about 1.4 GB: set --system-memory-limit 1.4, or choose smaller models or frames."
     )
-    assert MemoryBudget(2, machine()).plan(need, workers=1).workers == 1
+    assert MemoryBudget(1.4, machine()).plan(need, workers=2).workers == 1
 
 
 def test_a_machine_that_is_too_small_is_not_told_to_raise_a_limit():
@@ -60,13 +71,86 @@ def test_a_machine_that_is_too_small_is_not_told_to_raise_a_limit():
     with pytest.raises(ResourceError) as refused:
         MemoryBudget(0, machine(gigabytes=2, available=2)).plan(need, workers=1)
     assert str(refused.value) == (
-        "this machine has 1.8 GB of memory for the run, too little for the smallest window. "
-        "It takes about 4.0 GB: free memory, use a larger machine, or choose smaller models or frames."
+        "this machine has 1.8 GB of memory for the run, too little for the smallest window of frames. "
+        "It takes about 4 GB: free memory, use a larger machine, or choose smaller models or frames."
     )
 
 
 def test_a_limit_above_the_machine_is_cut_to_it():
-    assert MemoryBudget(100, machine(gigabytes=4)).limit == 4 * GIB
+    assert MemoryBudget(100, machine(gigabytes=4)).limit == 4 * GIB * 9 // 10
+
+
+def test_a_limit_is_cut_to_what_is_free_and_what_the_process_holds_counts_as_free():
+    crowded = machine(gigabytes=16, available=2)
+    assert MemoryBudget(8, crowded).limit == 2 * GIB * 9 // 10
+    assert MemoryBudget(8, crowded, held=3 * GIB).limit == 3 * GIB + 2 * GIB * 9 // 10
+    assert MemoryBudget(4, crowded, held=3 * GIB).limit == 4 * GIB
+    assert MemoryBudget(0, machine(gigabytes=4, available=4), held=GIB).limit == 4 * GIB
+
+
+def test_a_limit_that_the_machine_could_not_give_is_not_advised():
+    with pytest.raises(ResourceError) as refused:
+        MemoryBudget(1, machine(gigabytes=16, available=2)).plan(MemoryNeed(frame=GIB, base=GIB), workers=1)
+    assert str(refused.value).startswith("this machine has 1.8 GB of memory for the run, too little for")
+
+
+def test_what_would_fit_in_its_place_is_named():
+    need = MemoryNeed(
+        frame=100 * MIB,
+        media=1000 * MIB,
+        base=0,
+        instead=(Instead("--preset b", 100 * MIB), Instead("--preset c", 500 * MIB), Instead("--preset d", 600 * MIB)),
+    )
+    with pytest.raises(ResourceError) as refused:
+        MemoryBudget(0.8, machine()).plan(need, workers=1)
+    assert str(refused.value) == (
+        "a memory limit of 0.8 GB does not hold the smallest window of frames. It takes about 1.3 GB: "
+        "set --system-memory-limit 1.3, choose --preset c (about 0.8 GB), or choose smaller models or frames."
+    )
+
+
+def test_what_loading_took_for_a_moment_counts():
+    need = MemoryNeed(frame=1, base=0, peak=3 * GIB)
+    assert MemoryBudget(3, machine()).plan(need, workers=2).expected == 3 * GIB
+    with pytest.raises(ResourceError, match=r"It takes about 3 GB: set --system-memory-limit 3, "):
+        MemoryBudget(2.9, machine()).plan(need, workers=2)
+
+
+def test_models_whose_files_alone_are_too_large_are_refused_unloaded():
+    budget = MemoryBudget(1, machine())
+    budget.check_loading(weights=800 * MIB, sessions=2000 * MIB, held=224 * MIB)
+    with pytest.raises(ResourceError) as refused:
+        budget.check_loading(weights=801 * MIB, sessions=2003 * MIB, held=224 * MIB)
+    assert str(refused.value) == (
+        "a memory limit of 1 GB does not hold the models. It takes about 2.2 GB: "
+        "set --system-memory-limit 2.2, or choose smaller models or frames."
+    )
+
+
+@given(limit=st.floats(0.1, 8), step=st.floats(0, 4), frame=st.integers(1, 400), workers=st.integers(1, 16))
+def test_more_memory_never_gives_less_of_a_window(limit, step, frame, workers):
+    """A worker at least, or a refusal: nothing between that would stand still."""
+    need = MemoryNeed(frame=frame * MIB, worker=50 * MIB, media=100 * MIB)
+    try:
+        plan = MemoryBudget(limit, machine()).plan(need, workers)
+    except ResourceError:
+        return
+    larger = MemoryBudget(limit + step, machine()).plan(need, workers)
+    assert larger.workers >= plan.workers >= 1
+    assert larger.window >= plan.window >= plan.workers + GROUPS_IN_PASSING
+    # A worker more comes with each that it takes more, and no two are ever missing at once.
+    each = need.worker + need.frame * 2
+    if plan.workers < workers:
+        assert MemoryBudget(limit + 2 * each / GIB, machine()).plan(need, workers).workers > plan.workers
+
+
+def test_the_figure_that_a_refusal_names_is_enough():
+    need = MemoryNeed(frame=37 * MIB, worker=91 * MIB, models=333 * MIB, media=1234 * MIB)
+    with pytest.raises(ResourceError) as refused:
+        MemoryBudget(0.5, machine()).plan(need, workers=3)
+    named = re.search(r"--system-memory-limit ([\d.]+),", str(refused.value))
+    assert named is not None
+    assert MemoryBudget(float(named[1]), machine()).plan(need, workers=3).workers == 1
 
 
 def test_without_a_limit_nine_tenths_of_what_is_free_count():
@@ -84,8 +168,8 @@ def test_frames_that_are_worked_on_together_are_alive_together():
     with pytest.raises(ResourceError) as refused:
         budget.plan(MemoryNeed(frame=100 * MIB, together=8), workers=4)
     assert str(refused.value) == (
-        "a memory limit of 2.0 GB does not hold the smallest window of frames. "
-        "It takes about 2.5 GB: set --system-memory-limit 3, lower --execution-queue-count, "
+        "a memory limit of 2 GB does not hold the smallest window of frames. "
+        "It takes about 2.5 GB: set --system-memory-limit 2.5, lower --execution-queue-count, "
         "or choose smaller models or frames."
     )
 

@@ -56,7 +56,7 @@ def test_a_tree_looks_for_children_from_time_to_time_and_forgets_those_that_ende
 
 
 def test_pressure_comes_before_the_limit_and_goes_later_than_it_came():
-    meter = MemoryMeter(100, read=readings(85, 91, 85, 81, 80, 85, 99))
+    meter = MemoryMeter(100, read=readings(85, 91, 91, 85, 81, 80, 85, 99, 99))
     pressed = []
     for _ in range(7):
         meter.sample()
@@ -66,7 +66,7 @@ def test_pressure_comes_before_the_limit_and_goes_later_than_it_came():
 
 
 def test_above_the_limit_the_run_is_refused_with_numbers():
-    meter = MemoryMeter(2 * GIB, read=readings(2 * GIB, 2 * GIB + 1, 3 * GIB))
+    meter = MemoryMeter(2 * GIB, read=readings(2 * GIB, 2 * GIB, 2 * GIB + 1, 3 * GIB))
     meter.sample()
     meter.check()
     meter.sample()
