@@ -107,6 +107,7 @@ class _Step:
         models = Models(store, self._model_choices(), self._events, threads)
         self._stop.check()
         resources = Resources(self._snapshot, subject.info, self._sessions, self._events, self._stack)
+        resources.pool.expect(models.files())
         resources.check_models(models)
         resources.pool.preload(models.files())
         runners = models.runners(resources.pool, self._stack.enter_context(Interruption(self._stop)))
