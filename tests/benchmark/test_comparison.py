@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from xml.etree import ElementTree
@@ -7,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from facefusion.benchmark.cases import Case
-from facefusion.benchmark.chart import draw_chart
+from facefusion.benchmark.chart import BAR, COLOURS, LEFT, RIGHT, WAITING_COLOUR, WIDTH, draw_chart
 from facefusion.benchmark.comparison import Kept, read_baseline, verdicts
 from facefusion.benchmark.measure import CaseResult, Cycle
 from facefusion.core.errors import OutputError, SetupError, UsageError
@@ -73,11 +74,53 @@ def test_ratios_are_compared_not_seconds(seconds, said):
     assert verdicts([result(seconds=10 * seconds, floor=10.0)], baseline) == [said]
 
 
-def test_a_chart_has_a_bar_of_stages_for_each_clip(tmp_path):
-    draw_chart([result("240p"), result("720p", 2.0)], tmp_path / "chart.svg")
-    texts = [element.text for element in ElementTree.parse(tmp_path / "chart.svg").iter() if element.text]
-    assert {"240p: 30.0 frames/s", "720p: 15.0 frames/s", "decode"} <= set(texts)
-    assert "decode: 33.33 ms" in texts  # for each of the 30 frames
+def drawn(path, *results):
+    """The chart's words, and its boxes by their colour as (left, top, width, height)."""
+    draw_chart(results, path)
+    elements = list(ElementTree.parse(path).iter())
+    words = [element.text for element in elements if element.text]
+    boxes = {}
+    for element in elements:
+        if element.tag.endswith("rect"):
+            place = tuple(float(element.get(name)) for name in ("x", "y", "width", "height"))
+            boxes.setdefault(element.get("fill"), []).append(place)
+    return words, boxes
+
+
+def test_a_chart_tells_each_clips_speed_and_what_a_frame_costs_with_units(tmp_path):
+    words, _ = drawn(tmp_path / "chart.svg", result("240p"), result("720p", 2.0))
+    assert {"30.0 frames/s, 1.00 x its floor", "15.0 frames/s, 2.00 x its floor", "frames/s", "ms a frame"} <= set(
+        words
+    )
+    assert words.count("240p") == words.count("720p") == 2
+    assert {"decode: 33.33 ms", "waiting: 8.33 ms", "33.3 ms of work"} <= set(words)  # for each of the 30 frames
+    assert {"0", "5", "10", "15", "20", "25", "30"} <= set(words)
+
+
+def test_bars_are_as_long_as_their_numbers(tmp_path):
+    cycles = [result(seconds=seconds).cycles[0] for seconds in (2.0, 1.0, 3.0)]
+    _, boxes = drawn(tmp_path / "chart.svg", dataclasses.replace(result(), cycles=tuple(cycles)))
+    room = WIDTH - LEFT - RIGHT
+    rate, decode, _ = boxes[COLOURS[0]]
+    assert rate[:1] + rate[2:] == (LEFT, room / 2, BAR)  # of 10, 15 and 30 frames/s the highest fills the room
+    line = next(box for box in boxes["#000000"] if box[3] == 2)
+    assert (line[0], line[0] + line[2]) == pytest.approx((LEFT + room / 3, LEFT + room), abs=0.02)
+    waiting = boxes[WAITING_COLOUR][0]
+    assert decode[2] == pytest.approx(room * 0.8, abs=0.01)  # 33.3 of 41.7 ms
+    assert waiting[0] + waiting[2] == pytest.approx(LEFT + room, abs=0.02)
+
+
+def test_what_is_small_in_every_clip_is_drawn_as_one(tmp_path):
+    stages = [{"decode": 1.0, "detect": 0.3, "masks": 0.01, "classify": 0.01}, {"decode": 1.0, "detect": 0.001}]
+    results = []
+    for one in stages:
+        cycle = result().cycles[0]
+        told = dataclasses.replace(cycle.report, stages=one)
+        results.append(dataclasses.replace(result(), cycles=(dataclasses.replace(cycle, report=told),)))
+    words, _ = drawn(tmp_path / "chart.svg", *results)
+    assert [word for word in words if word.startswith("other: ")] == ["other: 0.67 ms", "other: 0.00 ms"]
+    assert "detect: 0.03 ms" in words
+    assert "masks" not in words
 
 
 def test_a_chart_that_cannot_be_written_is_named(tmp_path):
