@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from facefusion.app.decoding import decoder_card
+from facefusion.app.decoding import decoder_card, nvidia_device
 from facefusion.app.fingerprint import fingerprint
 from facefusion.app.models import Models
 from facefusion.app.resources import Resources
@@ -15,6 +15,7 @@ from facefusion.config.state import Snapshot
 from facefusion.core.stop import StopToken
 from facefusion.core.values import Size
 from facefusion.media.assemble import Sound
+from facefusion.media.codecs import check_encoder, is_nvenc
 from facefusion.media.encoder import EncoderSettings
 from facefusion.media.encoding import Encoding
 from facefusion.media.frame_image import FRAME_FORMATS
@@ -72,6 +73,9 @@ class VideoJob:
         settings, workflow = self.snapshot.get(OutputSettings), self.snapshot.get(WorkflowSettings)
         frame_format = None if workflow.frame_format is None else FRAME_FORMATS[workflow.frame_format]
         encoding = planned_encoding(self.snapshot, self.info, work.output_size(self.info.size), self.output)
+        encoding = replace(encoding, device=nvidia_device(resources.execution))
+        if is_nvenc(encoding.encoder):
+            check_encoder(encoding.encoder, encoding.device)
         return VideoPlan(
             output=self.output,
             encoding=encoding,

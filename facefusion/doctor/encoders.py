@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from facefusion.core.errors import SetupError
+from facefusion.core.errors import FaceFusionError
 from facefusion.doctor.examination import Examination
 from facefusion.doctor.finding import Finding, note, ok
-from facefusion.media.codecs import check_encoder, is_external, library_version, usable_encoders
+from facefusion.media.codecs import check_encoder, encoder_obstacle, is_external, library_version, usable_encoders
 from facefusion.media.encoder import ENCODERS, RAW
 from facefusion.media.ffmpeg_program import external_encoders, find_program
 from facefusion.media.settings import OutputSettings
@@ -40,7 +40,7 @@ def chosen_findings(video: str, sound: str | None) -> Iterator[Finding]:
     try:
         check_encoder(video)
         check_sound_encoder(sound)
-    except SetupError as error:
+    except FaceFusionError as error:
         yield Finding.of_error(TOPIC, error)
         return
     yield ok(TOPIC, f"a run with these settings uses {video}{f' and {sound}' if sound else ''}")
@@ -48,7 +48,8 @@ def chosen_findings(video: str, sound: str | None) -> Iterator[Finding]:
 
 def _video() -> Iterator[Finding]:
     names = [name for name in ENCODERS if name != RAW]
-    usable = [name for name in names if _can_be_had(name)]
+    obstacles = {name: _obstacle(name) for name in names}
+    usable = [name for name, obstacle in obstacles.items() if not obstacle]
     outside = [name for name in usable if is_external(name)]
     built_in = {*usable_encoders(), *external_encoders()}
     idle = [name for name in names if name not in usable and name in built_in]
@@ -56,8 +57,8 @@ def _video() -> Iterator[Finding]:
     yield ok(TOPIC, f"video: {', '.join(name for name in usable if name not in outside) or 'none'}")
     if outside:
         yield ok(TOPIC, f"video, with the ffmpeg on the path: {', '.join(outside)}")
-    if idle:
-        yield note(TOPIC, f"video, but the device or driver is missing: {', '.join(idle)}")
+    for reason in dict.fromkeys(obstacles[name] for name in idle):
+        yield note(TOPIC, f"video, but {reason}: {', '.join(name for name in idle if obstacles[name] == reason)}")
     if absent:
         yield note(TOPIC, f"video, in no FFmpeg here: {', '.join(absent)}")
 
@@ -70,9 +71,8 @@ def _sound() -> Iterator[Finding]:
         yield note(TOPIC, f"sound, not in this FFmpeg: {', '.join(absent)}")
 
 
-def _can_be_had(name: str) -> bool:
+def _obstacle(name: str) -> str:
     try:
-        check_encoder(name)
-    except SetupError:
-        return False
-    return True
+        return encoder_obstacle(name)
+    except FaceFusionError as error:  # the card is full at present
+        return error.fault

@@ -30,6 +30,7 @@ PARTS: tuple[Part, ...] = (
     Part("machine", "facefusion.doctor.machine", needs=("psutil",)),
     Part("device", "facefusion.doctor.devices", needs=NEEDED_TO_LOOK),
     Part("provider", "facefusion.doctor.providers", needs=NEEDED_TO_LOOK),
+    Part("decoder", "facefusion.doctor.decoders", needs=(*NEEDED_TO_LOOK, *NEEDED_TO_READ)),
     Part("encoder", "facefusion.doctor.encoders", needs=NEEDED_TO_READ),
     Part("model", "facefusion.doctor.models", needs=("filelock", "psutil")),
     Part("request", "facefusion.doctor.request", needs=NEEDED_TO_READ),

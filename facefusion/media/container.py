@@ -156,7 +156,7 @@ CONTAINERS: dict[str, Container] = {
     ".mkv": Container("matroska", refused=("rawvideo",), attachments=True, sound=IN_MKV, subtitles="subrip"),
     ".mov": Container(
         "mov",
-        refused=("libvpx-vp9", "libsvtav1"),
+        refused=("libvpx-vp9", "libsvtav1", "av1_nvenc"),
         options=MP4_OPTIONS,
         edit_lists=True,
         sound=IN_MOV,
@@ -182,7 +182,7 @@ CONTAINERS: dict[str, Container] = {
         rates=MXF_RATES,
         sound=IN_MXF,
     ),
-    ".webm": Container("webm", encoders=("libvpx-vp9", "libsvtav1"), sound=IN_WEBM, subtitles="webvtt"),
+    ".webm": Container("webm", encoders=("libvpx-vp9", "libsvtav1", "av1_nvenc"), sound=IN_WEBM, subtitles="webvtt"),
     ".wmv": Container("asf", in_band=True, encoders=("libx264",), encoder_options=IN_ORDER, sound=IN_WMV, slack=3),
 }
 """By lower-case extension."""

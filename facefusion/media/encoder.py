@@ -29,6 +29,7 @@ RAW = "rawvideo"
 AV1_PARALLELISM = 3
 """SVT-AV1's level, 1 to 6. The result is the same at all; each level takes a fifth to a half more memory."""
 
+
 @dataclass(frozen=True, slots=True)
 class EncoderSettings:
     """Everything that decides what an encoder makes of given frames."""
@@ -81,7 +82,10 @@ AMF_QUALITIES: dict[str, str] = {
 
 
 def _nvenc(settings: EncoderSettings) -> dict[str, str]:
-    return {"cq": _scaled(settings.quality, 51), "b": "0", "preset": NVENC_PRESETS.get(settings.preset, "fast")}
+    # 0 would leave the quality to the driver.
+    worst = 63 if settings.encoder.startswith("av1") else 51
+    quantiser = str(max(int(_scaled(settings.quality, worst)), 1))
+    return {"cq": quantiser, "b": "0", "preset": NVENC_PRESETS.get(settings.preset, "fast")}
 
 
 def _amf(settings: EncoderSettings) -> dict[str, str]:
@@ -120,6 +124,7 @@ ENCODERS: Mapping[str, Callable[[EncoderSettings], dict[str, str]]] = {
     "libsvtav1": _svt_av1,
     "h264_nvenc": _nvenc,
     "hevc_nvenc": _nvenc,
+    "av1_nvenc": _nvenc,
     "h264_amf": _amf,
     "hevc_amf": _amf,
     "h264_qsv": _qsv,

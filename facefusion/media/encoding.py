@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Self
@@ -19,7 +19,7 @@ from facefusion.core.errors import OutputError
 from facefusion.core.formats import is_moving_image
 from facefusion.core.report import NotKept
 from facefusion.core.values import Size
-from facefusion.media.codecs import is_external
+from facefusion.media.codecs import card_options, is_external
 from facefusion.media.colour import FULL, LIMITED, PQ, UNSPECIFIED, ColourDescription
 from facefusion.media.container import Container, container_of
 from facefusion.media.encoder import RAW, EncoderSettings, encoder_options
@@ -78,6 +78,8 @@ class Encoding:
     sample_aspect: Fraction
     codec_tag: str | None
     notices: tuple[str, ...] = ()
+    device: int | None = field(default=None, repr=False, compare=False)
+    """Number of the NVIDIA card that encodes, where one does: where it is done, and no part of what is made."""
 
     @classmethod
     def plan(
@@ -186,7 +188,7 @@ class Encoding:
         """
         if self.encoder in QUIET:
             os.environ.setdefault(*QUIET[self.encoder])
-        options = _repeatable(self.encoder, dict(self.options))
+        options = _repeatable(self.encoder, dict(self.options)) | card_options(self.encoder, self.device)
         stream = output.add_stream(self.encoder, rate=self.frame_rate, options=options)
         if not isinstance(stream, VideoStream):
             raise OutputError(f"{self.encoder} is no video encoder", "Choose another --output-video-encoder.")

@@ -5,8 +5,11 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
+import av
+
 from facefusion.core.errors import FaceFusionError, OutputError, ResourceError
 from facefusion.core.storage import is_of_the_disk, refusal
+from facefusion.media.codecs import full_card, is_nvenc
 
 
 def explained(error: Exception, path: Path, encoder: str) -> FaceFusionError:
@@ -19,6 +22,8 @@ def explained(error: Exception, path: Path, encoder: str) -> FaceFusionError:
     """
     if isinstance(error, OSError) and is_of_the_disk(error):
         return refusal(error, path, "Choose another folder.")
+    if is_nvenc(encoder) and isinstance(error, av.error.ExternalError | av.error.MemoryError):
+        return full_card(encoder, f"{path}: {error.strerror}")
     if getattr(error, "errno", None) == errno.ENOMEM:
         return ResourceError(
             f"{path}: there is no memory left for {encoder}", "Raise --system-memory-limit, or close other programs."

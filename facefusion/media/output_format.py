@@ -45,7 +45,7 @@ PLAYABLE: dict[str, tuple[str, ...]] = {
     "H.264": ("yuv420p", "nv12", "gray"),
     "HEVC": ("yuv420p", "nv12", "yuv420p10le", "p010le"),
     "VP9": ("yuv420p", WITH_ALPHA),
-    "AV1": ("yuv420p", "yuv420p10le"),
+    "AV1": ("yuv420p", "nv12", "yuv420p10le", "p010le"),
 }
 """Formats within the profiles that common players and their hardware decode: High, Main and Main 10, 0, Main."""
 

@@ -103,7 +103,7 @@ def planar_name(layout: Layout, *, grey: bool) -> str:
 def nearest(name: str, offered: tuple[str, ...]) -> str:
     """The offered format that loses least of ``name``: subsampling first, then depth; more rather than less.
 
-    None with an alpha channel, unless it is ``name`` itself.
+    Of equals a planar one. None with an alpha channel, unless it is ``name`` itself.
     """
     if name in offered:
         return name
@@ -115,12 +115,12 @@ def nearest(name: str, offered: tuple[str, ...]) -> str:
         wanted, given = _traits(twin), _traits(working_format(candidate))
         lost = tuple(max(0, want - have) for want, have in zip(wanted, given, strict=True))
         extra = sum(max(0, have - want) for want, have in zip(wanted, given, strict=True))
-        return (*lost, extra)
+        return (*lost, extra, candidate in EXACT_RELATIVES)
 
     in_memory = [
         kind for kind in offered if av.VideoFormat(kind).components and "yuvj" not in kind and not has_alpha(kind)
     ]
-    usable = [kind for kind in in_memory if working_format(kind) == kind]
+    usable = [kind for kind in in_memory if working_format(kind) == kind or kind in EXACT_RELATIVES]
     return min(usable or in_memory, key=cost)
 
 

@@ -23,10 +23,10 @@ STILL = 0.25
 LIKELY = 10
 """From the least that a result takes to what it takes as a rule."""
 
-QUANTISERS = {"crf": 0, "cq": 51, "qp": 51, "qp_p": 51, "global_quality": 51}
+QUANTISERS = {"crf": 0, "cq": 0, "qp": 51, "qp_p": 51, "global_quality": 51}
 """Options that name a quantiser, and their largest value; 0 where it depends on the encoder."""
 
-LARGEST_CRF = {"libx264": 51, "libx264rgb": 51, "libx265": 51}
+LARGEST_CRF = {"libx264": 51, "libx264rgb": 51, "libx265": 51, "h264_nvenc": 51, "hevc_nvenc": 51}
 OTHER_CRF = 63
 
 

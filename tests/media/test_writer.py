@@ -300,6 +300,8 @@ def test_pictures_of_another_size_and_kind(tmp_path):
         ("libvpx-vp9", 80, "crf", "13"),
         ("libvpx-vp9", 50, "crf", "32"),
         ("h264_nvenc", 80, "cq", "10"),
+        ("h264_nvenc", 100, "cq", "1"),
+        ("av1_nvenc", 50, "cq", "32"),
         ("h264_amf", 100, "qp_i", "0"),
         ("hevc_qsv", 80, "global_quality", "10"),
         ("h264_videotoolbox", 50, "b", "25768k"),
