@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
-from facefusion.app.paths import caches_folder
 from facefusion.catalogue.card import ModelCard
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.families import family_of
 from facefusion.content.families import build_judge
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import GraphSignature, SignedGraph
+from facefusion.core.home import caches_folder
 from facefusion.core.stop import StopToken
 from facefusion.core.values import Size, Tensor
 from facefusion.faces.bench import Bench

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from facefusion.core.home import home_folder, own_models
+from facefusion.core.home import caches_folder, home_folder, own_models
 
 
 def model_folders(models_path: Path | None) -> tuple[Path, ...]:
@@ -17,11 +17,6 @@ def model_folders(models_path: Path | None) -> tuple[Path, ...]:
     own = (own_models(), home / ".assets" / "models", Path.cwd() / ".assets" / "models")
     folders = own if models_path is None else (models_path, *own)
     return tuple(dict.fromkeys(folders))
-
-
-def caches_folder() -> Path:
-    """Where compiled engines and prepared graphs are kept."""
-    return home_folder() / ".caches"
 
 
 def graphs_folder() -> Path:

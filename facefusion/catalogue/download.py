@@ -17,9 +17,9 @@ from typing import TypeAlias, TypeVar, cast
 
 from facefusion.catalogue.beside import beside
 from facefusion.catalogue.card import Download
+from facefusion.catalogue.checksums import crc32_of, sha256_of
 from facefusion.catalogue.impostor import impostor
 from facefusion.catalogue.source import SourceError, Transfer, UnreachableError
-from facefusion.catalogue.verify import crc32_of, sha256_of
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import EventSink
 

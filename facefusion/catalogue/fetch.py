@@ -21,6 +21,7 @@ import filelock
 
 from facefusion.catalogue import verify
 from facefusion.catalogue.card import Download, GraphFile, Part, Wheel
+from facefusion.catalogue.checksums import sha256_of
 from facefusion.catalogue.convert import formats
 from facefusion.catalogue.download import download_file
 from facefusion.catalogue.download import download_text as _download_text
@@ -158,7 +159,7 @@ class Fetcher:
         path = self._folder / graph.name
         path.parent.mkdir(parents=True, exist_ok=True)
         part = self._download(Download(published.file, None, None, crc32), path.parent, self._events)
-        digest = verify.sha256_of(part)
+        digest = sha256_of(part)
         # A file without its checksum counts for nothing, so that comes first.
         verify.write_atomically(verify.checksum_path(path), lambda unfinished: unfinished.write_text(crc32, "ascii"))
         part.replace(path)

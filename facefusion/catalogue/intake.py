@@ -11,6 +11,7 @@ import filelock
 
 from facefusion.catalogue import verify
 from facefusion.catalogue.card import ModelCard
+from facefusion.catalogue.checksums import sha256_of
 from facefusion.catalogue.imported import FOLDER, FROM, LIKE, LIST, LONGEST_NAME, NAME, imported_card, read_list
 from facefusion.catalogue.impostor import impostor
 from facefusion.catalogue.names import AUTO
@@ -93,7 +94,7 @@ def import_model(source: Path, name: str, like: ModelCard, folder: Path) -> Mode
         with filelock.FileLock(folder / f".{LIST}.lock"):
             verify.write_atomically(path, lambda unfinished: shutil.copyfile(source, unfinished))
             if card.graph is not None:
-                verify.write_record(path, card.graph, {}, verify.sha256_of(path))
+                verify.write_record(path, card.graph, {}, sha256_of(path))
             table = read_list(folder)
             # The list names models of the catalogue, so that each can go without the others.
             kept = table[like.name][LIKE] if like.name in table else like.name

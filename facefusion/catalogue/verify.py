@@ -8,23 +8,20 @@ in the ``.hash`` file beside it, where FaceFusion's own downloads have it.
 from __future__ import annotations
 
 import codecs
-import functools
-import hashlib
 import json
 import os
 import re
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from facefusion.catalogue.card import GraphFile, Part
+from facefusion.catalogue.checksums import digest_of, published_sum_of, sha256_of
 from facefusion.catalogue.convert.formats import FORMATS, VERBATIM
 from facefusion.catalogue.impostor import impostor
 
 CRC32 = re.compile(r"[0-9a-f]{8}")
 """As the file beside a published one holds it."""
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,36 +41,6 @@ class Record:
 def record_path(path: Path) -> Path:
     """Where the record of a model file lies."""
     return path.with_name(f"{path.name}.json")
-
-
-def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, as 64 hexadecimal digits."""
-    digest = hashlib.sha256()
-    for chunk in _chunks(path):
-        digest.update(chunk)
-    return digest.hexdigest()
-
-
-def digest_of(path: Path) -> str:
-    """SHA-256 of a file that is asked for with every step: it is read again only where its size or time differ.
-
-    By whatever link it is reached.
-    """
-    status = path.stat()
-    return _sha256_once(path.resolve(), status.st_size, status.st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=1 << 10)
-def _sha256_once(path: Path, _size: int, _modified: int) -> str:
-    return sha256_of(path)
-
-
-def crc32_of(path: Path) -> str:
-    """CRC-32 of a file (that of zlib), as 8 hexadecimal digits."""
-    crc = 0
-    for chunk in _chunks(path):
-        crc = zlib.crc32(chunk, crc)
-    return f"{crc:08x}"
 
 
 def checksum_path(path: Path) -> Path:
@@ -139,7 +106,7 @@ def _fault_of_brought(path: Path, graph: GraphFile) -> str:
     if graph.publication is not None:
         return _fault_of_published(path)
     if graph.format == VERBATIM and graph.parts:
-        return "" if sha256_of(path) == graph.parts[0].sha256 else "its SHA-256 is not the catalogue's"
+        return "" if digest_of(path) == graph.parts[0].sha256 else "its SHA-256 is not the catalogue's"
     return f"{record_path(path).name} does not lie beside it"
 
 
@@ -152,8 +119,7 @@ def _fault_of_published(path: Path) -> str:
     expected = _text_of(checksum).strip().lower()
     if not CRC32.fullmatch(expected):
         return f"{checksum.name} holds no CRC-32"
-    status = path.stat()
-    found = _crc32_once(path, status.st_size, status.st_mtime_ns)
+    found = published_sum_of(path)
     return "" if found == expected else f"its CRC-32 is not the one in {checksum.name}"
 
 
@@ -162,18 +128,6 @@ def _text_of(path: Path) -> str:
     data = path.read_bytes()
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return data.decode("utf-16" if wide else "utf-8-sig", errors="replace")
-
-
-@functools.lru_cache(maxsize=1 << 10)
-def _crc32_once(path: Path, _size: int, _modified: int) -> str:
-    """CRC-32 of a file in one state of it: a step asks for a model several times, and some are of gigabytes."""
-    return crc32_of(path)
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            yield chunk
 
 
 def _read_record(path: Path) -> Record | None:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from facefusion.catalogue.card import Part, Wheel
+from facefusion.catalogue.checksums import sha256_of
 from facefusion.catalogue.source import SourceError, Transfer
-from facefusion.catalogue.verify import sha256_of
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import EventSink
 

@@ -18,3 +18,8 @@ def home_folder() -> Path:
 def own_models() -> Path:
     """The program's own folder of models, which is always looked into."""
     return home_folder() / "models"
+
+
+def caches_folder() -> Path:
+    """Where the program keeps what it can make again: compiled engines, prepared graphs, checksums."""
+    return home_folder() / ".caches"

@@ -8,9 +8,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from facefusion.app.paths import caches_folder, model_folders
+from facefusion.app.paths import model_folders
 from facefusion.config.settings import PathsSettings
 from facefusion.core.errors import FaceFusionError
+from facefusion.core.home import caches_folder
 from facefusion.core.storage import in_units, refusal
 from facefusion.doctor.examination import Examination
 from facefusion.doctor.finding import Finding, Level, ok, warning

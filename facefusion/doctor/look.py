@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from facefusion.app.paths import caches_folder
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import ProviderError
+from facefusion.core.home import caches_folder
 from facefusion.doctor.advice import Facts
 from facefusion.doctor.graphics import Unit, find_units
 from facefusion.inference.devices import Gpu, look_for_gpus

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from facefusion.app.paths import caches_folder
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import ProviderError
+from facefusion.core.home import caches_folder
 from facefusion.doctor.examination import Examination
 from facefusion.doctor.finding import Finding, Level, ok
 from facefusion.doctor.look import Look

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from facefusion.catalogue.checksums import digest_of
 from facefusion.core.errors import ModelError
 from facefusion.inference.session import LoadRequest
-
-Fingerprint = tuple[int, int, int, int]
-"""Device, inode, size and time of change (ns) of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +44,7 @@ LOOK_SECONDS = 1.0
 
 
 class FileDigests:
-    """SHA-256 of files, computed again only when a file changes. Thread-safe.
+    """SHA-256 of files, each looked at once a second at most. Thread-safe.
 
     Args:
         clock: monotonic seconds; another one in tests.
@@ -56,8 +52,6 @@ class FileDigests:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._lock = threading.Lock()
-        self._known: dict[Path, tuple[Fingerprint, str]] = {}
         self._looked: dict[Path, tuple[float, str]] = {}
         """When a file was last looked at, and its digest then."""
 
@@ -81,24 +75,8 @@ class FileDigests:
 
     def _read(self, path: Path) -> str:
         try:
-            status = path.stat()
-            fingerprint = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-            digest = self._digest_of(path, fingerprint)
-            if digest is not None:
-                return digest
-            with self._lock:
-                # Another thread may have read the file while this one waited.
-                digest = self._digest_of(path, fingerprint)
-                if digest is None:
-                    with path.open("rb") as file:
-                        digest = hashlib.file_digest(file, "sha256").hexdigest()
-                    self._known[path] = (fingerprint, digest)
-                return digest
+            return digest_of(path)
         except OSError as error:
             raise ModelError(
                 f"the model file {path} cannot be read ({error.strerror})", "Fetch it with force-download."
             ) from error
-
-    def _digest_of(self, path: Path, fingerprint: Fingerprint) -> str | None:
-        known = self._known.get(path)
-        return known[1] if known is not None and known[0] == fingerprint else None

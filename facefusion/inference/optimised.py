@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from facefusion.catalogue.verify import digest_of, sha256_of
+from facefusion.catalogue.checksums import digest_of, sha256_of
 from facefusion.core.errors import ModelError, ResourceError
 from facefusion.core.instruction_sets import instruction_sets
 from facefusion.core.storage import flush, write_whole

@@ -107,21 +107,6 @@ def test_a_record_that_others_wrote_counts_as_none(fetched, sources):
     assert verify.fault(path, graph) == "toy.onnx.json does not lie beside it"
 
 
-def test_a_digest_is_that_of_the_file_as_it_is_now(tmp_path):
-    path = tmp_path / "toy.onnx"
-    path.write_bytes(b"first")
-    assert verify.digest_of(path) == sha256(b"first")
-    path.write_bytes(b"another")
-    assert verify.digest_of(path) == sha256(b"another")
-    status = path.stat()
-    path.write_bytes(b"ANOTHER")
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert verify.digest_of(path) == sha256(b"another")  # not read again
-    link = tmp_path / "link.onnx"
-    link.symlink_to(path)
-    assert verify.digest_of(link) == sha256(b"another")  # nor by another way to it
-
-
 @pytest.mark.parametrize(
     ("data", "fault"),
     [

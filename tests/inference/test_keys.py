@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
-import os
 from dataclasses import replace
 
 import pytest
@@ -42,22 +40,6 @@ def test_whatever_decides_a_session_is_in_its_key(tmp_path):
         key(tmp_path, execution("coreml"), device=1),
     ]
     assert len(set(keys)) == len(keys)
-
-
-def test_a_file_is_hashed_once_until_it_changes(tmp_path):
-    path = tmp_path / "model.onnx"
-    seconds = itertools.count()
-    digests = FileDigests(clock=lambda: next(seconds))
-    path.write_bytes(b"one")
-    first = digests.digest(path)
-    assert first == hashlib.sha256(b"one").hexdigest()
-    before = path.stat()
-    with path.open("r+b") as opened:
-        opened.write(b"two")
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert digests.digest(path) == first  # the same size and time: the file was not read again
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
-    assert digests.digest(path) == hashlib.sha256(b"two").hexdigest()
 
 
 def test_a_file_is_looked_at_once_a_second(tmp_path):

@@ -135,10 +135,11 @@ def test_embedded_models_give_the_same_bits_from_what_is_kept(embedded_models, k
         kept = keeper.load(model)
         assert keeper.kinds()[-2:] == ["kept", "kept"]  # two of the models are one file
         inputs = {
-            name: random.random([1 if size is None and place == 0 else size or 96 for place, size in enumerate(shape)])
-            for name, shape in ((name, value.shape) for name, value in plain.signature.inputs.items())
+            name: random.random([size or (96 if place else 1) for place, size in enumerate(value.shape)]).astype(
+                value.dtype
+            )
+            for name, value in plain.signature.inputs.items()
         }
-        inputs = {name: tensor.astype(plain.signature.inputs[name].dtype) for name, tensor in inputs.items()}
         expected, given = plain.run(inputs), kept.run(inputs)
         assert kept.signature == plain.signature
         assert {name: tensor.tobytes() for name, tensor in given.items()} == {
@@ -221,7 +222,12 @@ def test_small_graphs_and_those_of_cards_are_loaded_as_they_are(keeper, tmp_path
     assert keeper.kinds() == ["plain"]
 
     made: list[LoadRequest] = []
-    graphs = OptimisedGraphs(keeper.folder, "1", keeper.heard, load=lambda one: made.append(one) or FakeSession("cuda"))
+
+    def load(one: LoadRequest) -> Session:
+        made.append(one)
+        return FakeSession("cuda")
+
+    graphs = OptimisedGraphs(keeper.folder, "1", keeper.heard, load=load)
     wanted = request(layers(tmp_path), "cuda", "cpu")
     assert graphs(wanted).provider == "cuda"
     assert made == [wanted]
@@ -301,7 +307,7 @@ def test_least_recently_used_graphs_go_where_there_is_no_room(keeper, tmp_path):
 def test_where_nothing_can_be_kept_the_model_is_loaded_as_it_is(keeper, tmp_path, monkeypatch, hindrance):
     if hindrance == "a full disk":
         usage = shutil.disk_usage(tmp_path)
-        monkeypatch.setattr(optimised.shutil, "disk_usage", lambda _: usage._replace(free=optimised.SPARE_BYTES))
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=optimised.SPARE_BYTES))
     else:
         keeper.folder.parent.write_bytes(b"")
     session = keeper.load(layers(tmp_path))
