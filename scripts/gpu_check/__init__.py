@@ -1,0 +1,1 @@
+"""What ``scripts/check_gpu.py`` is made of."""
