@@ -9,11 +9,11 @@ from typing import TypeAlias
 from facefusion.app.paths import model_folders
 from facefusion.catalogue.card import ModelCard
 from facefusion.catalogue.catalogue import Catalogue
+from facefusion.catalogue.checksums import digest_of
 from facefusion.catalogue.fetch import Fetcher
 from facefusion.catalogue.mirrors import mirrors_of
 from facefusion.catalogue.settings import EMBEDDED, DownloadSettings
 from facefusion.catalogue.store import ModelStore
-from facefusion.catalogue.verify import digest_of
 from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import ModelError
@@ -23,6 +23,7 @@ from facefusion.inference.interruption import Interruption
 from facefusion.inference.pool import InferencePool
 from facefusion.inference.runner import PooledGraph
 from facefusion.inference.session import ModelFile
+from facefusion.memory.video import MEBIBYTE
 from facefusion.observability.events import EventSink, Notice
 
 Runners: TypeAlias = Callable[[ModelCard], SignedGraph]
@@ -75,6 +76,11 @@ def fetch_models(store: ModelStore, cards: Iterable[ModelCard], events: EventSin
         raise ModelError(f"{len(missing)} models cannot be fetched: {', '.join(missing)}", "See above why.")
 
 
+def worker_bytes(card: ModelCard) -> int:
+    """Memory that one more run of a model's graph takes, beside its weights; 0 where the catalogue does not tell."""
+    return int(card.number("worker_megabytes", 0)) * MEBIBYTE
+
+
 class Models:
     """The models of one step: chosen, fetched, and handed out as runners.
 
@@ -101,7 +107,9 @@ class Models:
         store.ensure_all(self._all)
         store.tell_terms(self._all)
         self._files = {
-            card.name: ModelFile(card.name, store.ensure(card), threads) for card in self._all if card.graph is not None
+            card.name: ModelFile(card.name, store.ensure(card), threads, workspace=worker_bytes(card))
+            for card in self._all
+            if card.graph is not None
         }
         self._graphs: dict[str, SignedGraph] = {}
         """Those that were handed out, by the model's name."""
@@ -133,8 +141,7 @@ class Models:
             together: frames whose pictures go through a graph in one run, where it takes several.
         """
         return max(
-            (int(card.number("worker_megabytes", 0)) * self._pictures_in_a_run(card, together) for card in self._all),
-            default=0,
+            (worker_bytes(card) // MEBIBYTE * self._pictures_in_a_run(card, together) for card in self._all), default=0
         )
 
     def runners(self, pool: InferencePool, interruption: Interruption) -> Runners:

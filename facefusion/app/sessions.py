@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from facefusion.app.paths import caches_folder, graphs_folder
+from facefusion.app.paths import graphs_folder
 from facefusion.config.state import Snapshot
+from facefusion.core.home import caches_folder
 from facefusion.inference.execution import Execution, Probe, plan_execution
 from facefusion.inference.optimised import OptimisedGraphs
 from facefusion.inference.pool import InferencePool, MemoryStrategy
 from facefusion.inference.probe import probe
 from facefusion.inference.runtime import Runtime, read_runtime, with_memory_of_now
+from facefusion.inference.session import SessionLoader
 from facefusion.inference.settings import ExecutionSettings, InferenceSettings
 from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import Event, EventSink
@@ -31,11 +33,15 @@ class Sessions:
     Args:
         look: what this machine offers, with the memory that its cards have free now.
         test: tries out a provider before it is chosen.
+        load: makes a session; where none is given, of graphs that are kept optimised.
     """
 
-    def __init__(self, look: Callable[[], Runtime] = look_now, test: Probe = probe) -> None:
+    def __init__(
+        self, look: Callable[[], Runtime] = look_now, test: Probe = probe, load: SessionLoader | None = None
+    ) -> None:
         self._look = look
         self._test = test
+        self._load = load
         self._relay = _Relay()
         self._recipe: tuple[object, ...] | None = None
         self._execution: Execution | None = None
@@ -72,7 +78,7 @@ class Sessions:
                 events=self._relay,
                 strategy=MemoryStrategy(memory.video_memory_strategy),
                 idle_seconds=inference.session_idle_minutes * SECONDS_PER_MINUTE,
-                load=OptimisedGraphs(graphs_folder(), self._execution.runtime.version, self._relay),
+                load=self._load or OptimisedGraphs(graphs_folder(), self._execution.runtime.version, self._relay),
             )
             self._recipe = recipe
         self._pool.look_again()

@@ -21,7 +21,7 @@ from facefusion.inference.execution import Device
 from facefusion.inference.interruption import Interruption
 from facefusion.inference.pool import InferencePool, MemoryStrategy
 from facefusion.inference.runner import PooledGraph
-from facefusion.inference.session import DeviceMemoryError
+from facefusion.inference.session import DeviceMemoryError, ModelFile
 from facefusion.memory.video import CONTEXT_BYTES, MEBIBYTE
 from tests.inference.card import FakeCard, loader, weights
 from tests.inference.fakes import Heard, execution
@@ -307,7 +307,8 @@ def test_what_the_step_needs_stays_even_where_it_was_used_longest_ago(tmp_path):
 
 def test_switching_models_and_back_loads_only_what_had_to_go(tmp_path):
     card = FakeCard(8 * GIB)
-    shared_files, first, second = models(tmp_path, "ab"), *models(tmp_path, "pq")
+    shared_files = models(tmp_path, "ab")
+    first, second = models(tmp_path, "pq")
     with pool(card, limit=room_for(3)) as shared:
         for turn in (first, second, first):
             shared.expect([*shared_files, turn])
@@ -516,7 +517,7 @@ class Leases(RuleBasedStateMachine):
             assert self.card.alive == []
 
 
-FILES = []
+FILES: list[ModelFile] = []
 Leases.TestCase.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
 
 
