@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from facefusion.app.paths import graphs_folder
 from facefusion.config.state import Snapshot
@@ -34,14 +35,20 @@ class Sessions:
         look: what this machine offers, with the memory that its cards have free now.
         test: tries out a provider before it is chosen.
         load: makes a session; where none is given, of graphs that are kept optimised.
+        caches: folder for what providers compile, and for the slots of cards; where none is given, the program's own.
     """
 
     def __init__(
-        self, look: Callable[[], Runtime] = look_now, test: Probe = probe, load: SessionLoader | None = None
+        self,
+        look: Callable[[], Runtime] = look_now,
+        test: Probe = probe,
+        load: SessionLoader | None = None,
+        caches: Path | None = None,
     ) -> None:
         self._look = look
         self._test = test
         self._load = load
+        self._caches = caches or caches_folder()
         self._relay = _Relay()
         self._recipe: tuple[object, ...] | None = None
         self._execution: Execution | None = None
@@ -69,7 +76,7 @@ class Sessions:
                 execution_settings,
                 inference,
                 runtime=self._look(),
-                cache=caches_folder(),
+                cache=self._caches,
                 events=self._relay,
                 test=self._test,
             )

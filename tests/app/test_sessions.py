@@ -33,8 +33,8 @@ class Machine:
     def test(self, request):
         self.tried.append(request.providers[0][1].to_runtime()["device_id"])
 
-    def sessions(self):
-        return Sessions(self.look, self.test, FakeLoader(lambda request: FakeSession("cuda")))
+    def sessions(self, caches):
+        return Sessions(self.look, self.test, FakeLoader(lambda request: FakeSession("cuda")), caches)
 
 
 def open_step(sessions, **values):
@@ -44,7 +44,7 @@ def open_step(sessions, **values):
 
 def test_the_roomiest_card_is_looked_for_at_the_start_of_each_step_while_nothing_is_loaded(tmp_path):
     machine = Machine(10, 20)
-    sessions = machine.sessions()
+    sessions = machine.sessions(tmp_path)
     execution, pool = open_step(sessions)
     assert [(device.id, device.free_memory, device.card) for device in execution.devices] == [(1, 20 * GIB, "GPU-1")]
     machine.free = [10, 5]
@@ -63,7 +63,7 @@ def test_the_roomiest_card_is_looked_for_at_the_start_of_each_step_while_nothing
 
 def test_a_device_that_the_user_chose_stays_and_its_memory_is_read_anew(tmp_path):
     machine = Machine(10, 20)
-    sessions = machine.sessions()
+    sessions = machine.sessions(tmp_path)
     open_step(sessions, execution_device_ids=(0,))
     machine.free = [1, 20]
     execution, pool = open_step(sessions, execution_device_ids=(0,))

@@ -7,6 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -28,13 +29,22 @@ from tests.inference.fakes import Heard, execution
 
 ROW = {"x": np.ones((1, 2), np.float32)}
 GIB = 1 << 30
+FILES: list[ModelFile] = []
+FOLDERS: list[Path] = []
 SHARE = (32 + 5 + 64) * MEBIBYTE
 """Of a graph of 4 MiB that one run at a time goes through."""
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _files(tmp_path_factory):
+    """What a machine of states cannot be handed: five models, and a folder for the slots of cards."""
+    FOLDERS[:] = [tmp_path_factory.mktemp("caches")]
+    FILES[:] = models(tmp_path_factory.mktemp("files"), "abcde", megabytes=1)
+
+
 def pool(*cards, limit=None, gate_count=1, workspaces=None, provider="cuda", **options):
     devices = tuple(Device(card.number, f"card {card.number}", card.capacity, card.uuid) for card in cards)
-    plan = execution(provider, devices=devices, memory_limit=limit, gate_count=gate_count)
+    plan = execution(provider, devices=devices, memory_limit=limit, gate_count=gate_count, cache=FOLDERS[0])
 
     def read(uuid):
         return next((memory for card in cards if (memory := card.read(uuid))), None)
@@ -83,7 +93,8 @@ def test_each_session_is_held_to_its_share_of_the_limit(tmp_path):
         asked.append(request.providers[0][1].to_runtime()["gpu_mem_limit"])
         return load(request)
 
-    plan = execution("cuda", devices=(Device(0, "card", 8 * GIB, card.uuid),), memory_limit=4 * GIB, gate_count=1)
+    devices = (Device(0, "card", 8 * GIB, card.uuid),)
+    plan = execution("cuda", devices=devices, memory_limit=4 * GIB, gate_count=1, cache=tmp_path)
     with InferencePool(plan, events=Heard(), load=watched, read=card.read) as shared:
         use(shared, *models(tmp_path, "ab"))
     assert asked == [str(SHARE)] * 2
@@ -517,13 +528,7 @@ class Leases(RuleBasedStateMachine):
             assert self.card.alive == []
 
 
-FILES: list[ModelFile] = []
 Leases.TestCase.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _files(tmp_path_factory):
-    FILES[:] = models(tmp_path_factory.mktemp("files"), "abcde", megabytes=1)
 
 
 TestLeases = Leases.TestCase
