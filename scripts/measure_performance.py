@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cycles", type=int, default=3, help="runs of which the median is taken (default: 3)")
     parser.add_argument("--seconds", type=float, default=10.0, help="length of a floor (default: 10)")
     parser.add_argument(
-        "--growth-seconds", type=float, default=4.0, help="length where growth is looked at (default: 4)"
+        "--growth-seconds", type=float, default=2.0, help="length where growth is looked at (default: 2)"
     )
     parser.add_argument("--resolutions", nargs="+", choices=SMALL_TO_LARGE, default=SMALL_TO_LARGE, help="only these")
     parser.add_argument("--folder", type=Path, help="to keep clips in that are made; else they are made anew")

@@ -30,7 +30,7 @@ GIGABYTE = 1 << 30
 SMALL_TO_LARGE = ("240p", "360p", "540p", "720p", "1080p", "1440p", "2160p")
 MANY = {"face_selector_mode": "many"}
 LENGTHS = (150, 300, 600)
-REAL_FRAMES = 6
+REAL_FRAMES = 10
 """Of a short run with networks of real size, of which each takes about a second."""
 
 
