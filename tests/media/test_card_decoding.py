@@ -111,6 +111,23 @@ def test_a_damaged_video_goes_to_the_processor_and_that_is_said_once(clips, name
     ]
 
 
+def test_a_packet_that_the_container_doubts_goes_to_the_processor(clips, tmp_path):
+    """A card mends without a word, so what FFmpeg's reader of a container marks has to do."""
+    info, wanted = clips["open.ts"]
+    data = bytearray(info.path.read_bytes())
+    of_picture = [at for at in range(0, len(data), 188) if data[at + 1] & 0x1F == 1 and data[at + 2] == 0]
+    data[of_picture[len(of_picture) // 2] + 3] ^= 0x05  # the counter, so that a packet seems to be missing
+    doubted = replace(info, path=tmp_path / "doubted.ts")
+    doubted.path.write_bytes(data)
+    told: list[str] = []
+    assert read(doubted, threads=2) == wanted
+    assert read(doubted, FakeCard(), told) == wanted
+    assert told == [
+        "doubted.ts is decoded by the processor from here on, not by the card: something in it is damaged, and what a "
+        "card makes of that is its own."
+    ]
+
+
 @pytest.mark.parametrize("name", ["open.mp4", "woven.ts", "order.avi", "uneven"])
 @pytest.mark.parametrize("at", [0, 1, 5, 30])
 def test_a_card_that_fails_midway_is_left_without_a_seam(clips, name, at):

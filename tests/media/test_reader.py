@@ -13,6 +13,7 @@ from PIL import Image
 
 from facefusion.core.errors import MediaError
 from facefusion.core.formats import MediaKind
+from facefusion.media.frames import DecodedPlanes
 from facefusion.media.orientation import Orientation
 from facefusion.media.probe import probe
 from facefusion.media.reader import Damage, VideoReader, read_frame
@@ -57,6 +58,20 @@ def test_planes_are_the_decoders_own(tmp_path, name, pixel_format, codec, size):
     for frame, planes in zip(frames, pictures, strict=True):
         assert all(np.array_equal(ours, want) for ours, want in zip(yuv(frame.picture).planes, planes, strict=True))
         assert not yuv(frame.picture).planes[0].flags.writeable
+
+
+def test_planes_lie_in_the_decoders_memory_until_they_are_written_to(tmp_path):
+    make_clip(tmp_path / "a.mp4", options={"bf": "2"})
+    for frame in read_all(tmp_path / "a.mp4"):
+        picture = yuv(frame.picture)
+        assert isinstance(picture.store, DecodedPlanes)
+        own = [np.frombuffer(plane, np.uint8) for plane in picture.store.frame.planes]
+        assert all(np.shares_memory(plane, memory) for plane, memory in zip(picture.planes, own, strict=True))
+        before = [plane.copy() for plane in picture.planes]
+        picture.paste(np.full((8, 8, 3), 255, np.uint8), np.ones((8, 8), np.float32), np.eye(2, 3))
+        own = [np.frombuffer(plane, np.uint8) for plane in picture.store.frame.planes]
+        assert all(np.shares_memory(plane, memory) for plane, memory in zip(picture.planes, own, strict=True))
+        assert not np.array_equal(picture.planes[0], before[0])
 
 
 def test_probe_tells_what_a_player_shows(tmp_path):
