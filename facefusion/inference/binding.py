@@ -65,11 +65,6 @@ class BoundBuffers:
         self._fixed: bool | None = None
         """Whether outputs are written to the same place each time; none before the first run."""
 
-    @property
-    def fixed(self) -> bool:
-        """Whether a run happened and outputs are written to the same place each time."""
-        return bool(self._fixed)
-
     def run(self, inputs: Mapping[str, Tensor], options: RunOptions | None) -> dict[str, Tensor]:
         """Run once on inputs of the shapes that the buffers are made for; outputs belong to the caller.
 

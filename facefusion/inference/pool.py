@@ -355,6 +355,8 @@ class InferencePool:
         inputs: dict[str, Tensor] = {}
         for name, entry in session.signature.inputs.items():
             shape = given.get(name, entry.shape)
+            if shape[:1] == (None,):
+                shape = (1, *shape[1:])  # of pictures whose number is open, one
             if None in shape or entry.dtype.hasobject:
                 return
             inputs[name] = np.zeros([size or 0 for size in shape], entry.dtype)

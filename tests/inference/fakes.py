@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from facefusion.core.graph import GraphSignature, GraphValue
+from facefusion.core.graph import GraphSignature, GraphValue, Shape
 from facefusion.core.values import Tensor
 from facefusion.inference.devices import Gpu
 from facefusion.inference.execution import Device, Execution
@@ -56,9 +56,11 @@ class Heard:
 class FakeSession:
     """Doubles its input; ``work`` is called inside each run."""
 
-    def __init__(self, provider: str = "cpu", work: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, provider: str = "cpu", work: Callable[[], None] = lambda: None, shape: Shape = (1, None)
+    ) -> None:
         self.provider = provider
-        value = GraphValue((1, None), np.dtype(np.float32))
+        value = GraphValue(shape, np.dtype(np.float32))
         self.signature = GraphSignature({"x": value}, {"y": value})
         self.shapes_run: list[tuple[int, ...]] = []
         self._work = work

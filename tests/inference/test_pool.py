@@ -295,6 +295,9 @@ def test_a_device_is_warmed_up_and_the_cpu_is_not(tmp_path):
             assert session.shapes_run == [(1, 7)]
         with shared.lease(file(tmp_path, "open")):
             assert session.shapes_run == [(1, 7)]  # its shape is open and nobody gave one
+    session = FakeSession("cuda", shape=(None, 7))
+    with pool("cuda", load=FakeLoader(lambda request: session)) as shared, shared.lease(file(tmp_path, "rows")):
+        assert session.shapes_run == [(1, 7)]  # only the number of pictures is open: one
     on_cpu = FakeSession("cpu")
     with pool(load=FakeLoader(lambda request: on_cpu)) as shared, shared.lease(model):
         assert on_cpu.shapes_run == []
