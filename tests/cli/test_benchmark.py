@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from facefusion.benchmark import cases
+from facefusion.cli import main as cli
 from facefusion.cli.commands import benchmark
 from facefusion.cli.main import main
 from facefusion.config.settings import PathsSettings
+from facefusion.core.errors import SetupError
 from facefusion.faces.settings import FaceSelectorSettings
 from tests.cli.fakes import FakeApplication
 from tests.config.groups import SampleDetector
@@ -98,3 +100,24 @@ def test_a_temporary_folder_that_is_not_there_is_named(assets, capsys):
     assert capsys.readouterr().err == (
         "error: no folder can be made in nowhere: No such file or directory. Choose another one with --temp-path.\n"
     )
+
+
+@pytest.mark.usefixtures("assets")
+def test_a_stop_while_the_command_starts_is_a_stop_and_no_failure(monkeypatch, capsys):
+    tokens = []
+    application = FakeApplication()
+    work_listening = cli.work_listening
+
+    def listening(work, stop, terminal):
+        tokens.append(stop)
+        return work_listening(work, stop, terminal)
+
+    def interrupted(case, snapshot, folder):
+        tokens[0].request("Ctrl-C")
+        raise SetupError("the command whose start is measured failed: stopped")
+
+    monkeypatch.setattr(cli, "work_listening", listening)
+    monkeypatch.setattr(benchmark, "command_start", interrupted)
+    assert main(["benchmark"], application) == 4
+    assert application.snapshots == []
+    assert "failed" not in capsys.readouterr().err

@@ -49,7 +49,10 @@ class _StepRunner:
 
     def command_start(self, case: Case, folder: Path) -> float:
         """Start the program anew."""
-        return command_start(case, self._context.state.snapshot, folder)
+        try:
+            return command_start(case, self._context.state.snapshot, folder)
+        finally:
+            self._context.stop.check()  # Ctrl-C ends that process too, which is no failure of its own
 
     def played(self, case: Case, times: int, folder: Path) -> Case:
         """See :func:`facefusion.benchmark.cases.played`."""
