@@ -256,9 +256,10 @@ def _recommendation(execution: Execution) -> str:
 def _devices(provider: Provider, ids: Sequence[int], runtime: Runtime) -> tuple[Device, ...]:
     if not provider.on_gpu:
         return (Device(0),)
-    cards = {gpu.index: gpu for gpu in runtime.gpus}
+    # Only NVIDIA's cards are known, and others have numbers of their own.
+    cards = {gpu.index: gpu for gpu in runtime.gpus} if "NVIDIA" in provider.makers else {}
     if not ids:
-        card = roomiest(runtime.gpus)
+        card = roomiest(tuple(cards.values()))
         ids = (card.index,) if card else (0,)
     unknown = [number for number in ids if cards and number not in cards]
     if unknown:

@@ -41,7 +41,7 @@ class PooledGraph:
             ModelError: the graph cannot be loaded.
             ProviderError: no provider asked for can run it.
         """
-        with self._pool.lease(self._model) as lease:
+        with self._pool.lease(self._model, self._interruption.check) as lease:
             return lease.session.signature
 
     def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:

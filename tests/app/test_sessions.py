@@ -6,10 +6,13 @@ import pytest
 
 from facefusion.app.engine import Engine
 from facefusion.app.sessions import Sessions
+from facefusion.app.step import run_step
 from facefusion.core.errors import ResourceError
+from facefusion.core.stop import StopToken
 from facefusion.inference.nvml import CardMemory
+from facefusion.inference.pool import PoolCounters
 from facefusion.inference.runtime import with_memory_of_now
-from tests.app.conftest import settings
+from tests.app.conftest import SOURCE, TARGET, settings
 from tests.inference.fakes import CARD, GPU_RUNTIME, FakeLoader, FakeSession, Heard, file
 
 GIB = 1 << 30
@@ -28,7 +31,7 @@ class Machine:
         return with_memory_of_now(self._runtime, self.read)
 
     def read(self, uuid):
-        return CardMemory(self.free[int(uuid.removeprefix("GPU-"))] * GIB, 0)
+        return CardMemory(int(self.free[int(uuid.removeprefix("GPU-"))] * GIB), 0)
 
     def test(self, request):
         self.tried.append(request.providers[0][1].to_runtime()["device_id"])
@@ -86,4 +89,22 @@ def test_on_the_processor_one_pool_serves_all_steps():
     sessions = Sessions()
     first = sessions.open(settings(Engine(), execution_providers=("cpu",)), Heard())
     assert sessions.open(settings(Engine(), execution_providers=("cpu",)), Heard()) == first
+    sessions.close()
+
+
+def test_a_step_that_does_not_fit_a_card_is_refused_before_anything_is_loaded(tmp_path, model_path):
+    sessions = Machine(0.75).sessions(tmp_path)
+    snapshot = settings(
+        Engine(),
+        execution_providers=("cuda",),
+        source_paths=(SOURCE,),
+        target_path=TARGET,
+        output_path=tmp_path / "out.mp4",
+        models_path=model_path("yunet").parent,
+    )
+    with pytest.raises(ResourceError, match=r"the models of this step take about \d\.\d GB .* and 0\.8 GB are free on"):
+        run_step(snapshot, sessions, Heard(), StopToken())
+    assert sessions.pool is not None
+    assert sessions.pool.counters == PoolCounters()
+    assert not (tmp_path / "out.mp4").exists()
     sessions.close()
