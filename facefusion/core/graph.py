@@ -250,6 +250,8 @@ class FittedGraph:
         for index in range(count):
             row = {name: tensor[index : index + 1] for name, tensor in rows.items()}
             each.append(self.run({**others, **row})[: self._read])
+        if count == 1:
+            return [np.atleast_1d(output) for output in each[0]]
         return [np.concatenate([np.atleast_1d(part) for part in parts]) for parts in zip(*each, strict=True)]
 
     def _cast(self, name: str, tensor: Tensor, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401 - as the graph declares

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from functools import lru_cache
+from typing import Self, cast
 
 import cv2
 import numpy as np
@@ -36,12 +38,9 @@ class Normalisation:
 
     def encode(self, parts: Pixels) -> Tensor:
         """From n x height x width x 3, BGR, 0..255 to n x 3 x height x width, red first."""
-        mean, deviation = _per_channel(self.mean), _per_channel(self.deviation)
-        colours = np.ascontiguousarray(parts[..., ::-1].transpose(0, 3, 1, 2), np.float32)
-        colours /= LEVELS
-        colours -= mean
-        colours /= deviation
-        return colours
+        if parts.dtype == np.uint8:
+            return planes_by_table(cast("npt.NDArray[np.uint8]", parts), _tables(self), red_first=True)
+        return self._normalised(np.ascontiguousarray(parts[..., ::-1].transpose(0, 3, 1, 2), np.float32))
 
     def decode(self, tensor: Tensor) -> npt.NDArray[np.float32]:
         """The way back, clipped to 0..255; fractions of a level are kept."""
@@ -52,6 +51,45 @@ class Normalisation:
         for part, (red, green, blue) in zip(parts, colours, strict=True):
             cv2.merge((blue, green, red), dst=part)  # three times as quick as a transposed copy
         return parts
+
+    def _normalised(self, colours: npt.NDArray[np.float32]) -> Tensor:
+        """Of n x 3 x height x width, red first, 0..255; written over them."""
+        colours /= LEVELS
+        colours -= _per_channel(self.mean)
+        colours /= _per_channel(self.deviation)
+        return colours
+
+    def tables(self) -> Tensor:
+        """3 x 256: what each level of red, green and blue becomes."""
+        levels = np.broadcast_to(np.arange(256, dtype=np.float32), (1, CHANNELS, 1, 256))
+        return self._normalised(levels.copy())[0, :, 0]
+
+
+def planes_by_table(
+    pictures: Sequence[npt.NDArray[np.uint8]] | npt.NDArray[np.uint8], tables: Tensor, *, red_first: bool
+) -> Tensor:
+    """Pictures as networks take them, by a table for each colour: twice as quick as sums, and the same numbers.
+
+    Args:
+        pictures: n of height x width x 3, BGR.
+        tables: 3 x 256, in the order of the result's planes.
+        red_first: whether red is the first of those; else blue.
+
+    Returns:
+        n x 3 x height x width.
+    """
+    height, width = pictures[0].shape[:2]
+    planes = np.empty((len(pictures), CHANNELS, height, width), np.float32)
+    for picture, colours in zip(pictures, planes, strict=True):
+        channels = cv2.split(picture)
+        for channel, table, plane in zip(channels[::-1] if red_first else channels, tables, colours, strict=True):
+            cv2.LUT(channel, table, dst=plane)
+    return planes
+
+
+@lru_cache(maxsize=16)
+def _tables(normalisation: Normalisation) -> Tensor:
+    return normalisation.tables()
 
 
 PLAIN = Normalisation()

@@ -64,13 +64,14 @@ class PointSmoother:
         if self._points is None or self._velocity is None or not 0.0 < step <= GAP or not size > 0.0:
             return self._start(points)
         moved = points - self._points
-        if float(np.median(np.hypot(moved[:, 0], moved[:, 1]))) > JUMP * size:
+        if float(_median(np.hypot(moved[:, 0], moved[:, 1]))) > JUMP * size:
             return self._start(points)
         self._velocity += np.float32(_share(SPEED_CUTOFF, step)) * (moved / np.float32(step * size) - self._velocity)
         speed = np.hypot(self._velocity[:, 0], self._velocity[:, 1])
-        cutoff = REST_CUTOFF + SPEED_GAIN * np.maximum(speed, np.median(speed))
+        cutoff = np.float32(REST_CUTOFF) + np.float32(SPEED_GAIN) * np.maximum(speed, _median(speed))
         ratio = np.float32(2.0 * math.pi * step) * cutoff
-        self._points = points - _bounded(moved / (1.0 + ratio)[:, None], size)
+        behind: Points = moved / (np.float32(1) + ratio)[:, None]
+        self._points = points - _bounded(behind, size)
         return self._points.copy()
 
     def _start(self, points: Points) -> Points:
@@ -96,9 +97,18 @@ class MeshSmoother:
 
 def _bounded(behind: Points, size: float) -> Points:
     """How far points are behind, once the head as a whole is brought up to where it may be at most."""
-    head = np.median(behind, axis=0)
+    head = _median(behind)
     head *= np.float32(1.0 - min(1.0, HEAD_LAG * size / max(float(np.hypot(head[0], head[1])), 1e-6)))
     return behind - head
+
+
+def _median(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Along the first dimension, of numbers: :func:`numpy.median` without what it does for those that are none."""
+    upper = len(values) // 2
+    lower = upper - 1 + len(values) % 2
+    ordered = np.partition(values, (lower, upper), axis=0)
+    middle: npt.NDArray[np.float32] = (ordered[lower] + ordered[upper]) / np.float32(2)
+    return middle
 
 
 def _share(cutoff: float, step: float) -> float:

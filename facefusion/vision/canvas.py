@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol, cast
+from typing import Protocol
 
 import cv2
 import numpy as np
@@ -87,8 +87,9 @@ class Canvas:
         for index, patch in enumerate(patches, first):
             laid = lay(patch, crop_to_plane, region)
             target = self.store.writable_planes()[index][area]
-            self._covered.append((index, region, target.copy()))
-            target[...] = _mix(target, laid, weight, rest)
+            before = target.copy()
+            self._covered.append((index, region, before))
+            _mix(before, laid, weight, rest, target)
 
     def rollback(self) -> None:
         """Restore every pixel that :meth:`blend` has written."""
@@ -121,11 +122,13 @@ def _clip(region: Region, width: int, height: int) -> Region | None:
     return Region(left, top, right, bottom) if left < right and top < bottom else None
 
 
-def _mix(before: Plane, laid: Samples, weight: npt.NDArray[np.float32], rest: npt.NDArray[np.float32]) -> Plane:
+def _mix(
+    before: Plane, laid: Samples, weight: npt.NDArray[np.float32], rest: npt.NDArray[np.float32], target: Plane
+) -> None:
     """Mean by ``weight`` and ``rest``, which add up to 1; rounded, and exactly ``before`` where the weight is zero."""
     if before.dtype == np.uint8 and laid.dtype == np.uint8:
-        return cast("Plane", cv2.blendLinear(laid, before, weight, rest))
+        cv2.blendLinear(laid, before, weight, rest, dst=target)
+        return
     old = before.astype(np.float32)
     share = weight if old.ndim == 2 else weight[..., None]
-    mixed = np.rint(old + (laid.astype(np.float32) - old) * share)
-    return mixed.astype(np.uint8) if before.dtype == np.uint8 else mixed.astype(np.uint16)
+    target[...] = np.rint(old + (laid.astype(np.float32) - old) * share)

@@ -99,8 +99,12 @@ def invert(affine: Affine) -> Affine:
 
 def compose(second: Affine, first: Affine) -> Affine:
     """The map that applies ``first`` and then ``second``."""
-    linear = second[:, :2] @ first[:, :2]
-    return np.column_stack((linear, second[:, :2] @ first[:, 2] + second[:, 2]))
+    # Dozens of times a frame: for so few numbers NumPy's calls take four times as long.
+    (a, b, c), (d, e, f) = second.tolist()
+    (g, h, i), (j, k, m) = first.tolist()
+    return np.array(
+        ((a * g + b * j, a * h + b * k, a * i + b * m + c), (d * g + e * j, d * h + e * k, d * i + e * m + f))
+    )
 
 
 def scale_of(affine: Affine) -> float:

@@ -7,6 +7,7 @@ border is repeated outward. All maps have pixel centres on whole numbers.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TypeAlias, TypeVar, cast
 
 import cv2
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.core.values import Affine, Mask, Region, Size
-from facefusion.vision.geometry import compose, invert, scale_of, transform_points
+from facefusion.vision.geometry import compose, invert, scale_of
 
 SHRINK_BEFORE_FILTER = 2.25
 """From how many source pixels per target pixel on the source is filtered by area first. Below, interpolation alone
@@ -76,13 +77,17 @@ def shrink(plane: SamplesT, factor: int) -> tuple[SamplesT, Affine]:
 
 def image_of(affine: Affine, region: Region, margin: int = 0) -> Region:
     """The smallest region of whole pixels that holds the image of ``region`` and ``margin`` pixels around it."""
-    corners = np.array(
-        [(x, y) for x in (region.left, region.right - 1) for y in (region.top, region.bottom - 1)], np.float64
-    )
-    moved = transform_points(affine, corners)
-    left, top = (math.floor(value) - margin for value in moved.min(axis=0))
-    right, bottom = (math.ceil(value) + 1 + margin for value in moved.max(axis=0))
-    return Region(left, top, right, bottom)
+    left, right = _reach(affine[0].tolist(), region)
+    top, bottom = _reach(affine[1].tolist(), region)
+    return Region(left - margin, top - margin, right + margin, bottom + margin)
+
+
+def _reach(row: Sequence[float], region: Region) -> tuple[int, int]:
+    """The whole pixels in one direction that a map's ``row`` takes the pixels of ``region`` to, the last exclusive."""
+    across, down, shift = row
+    ends = (across * region.left, across * (region.right - 1))
+    other_ends = (down * region.top, down * (region.bottom - 1))
+    return math.floor(min(ends) + min(other_ends) + shift), math.ceil(max(ends) + max(other_ends) + shift) + 1
 
 
 def span(low: int, high: int, length: int, block: int = 1) -> tuple[int, int]:

@@ -68,8 +68,10 @@ def outline_points(face: Face) -> Landmarks68 | None:
 
 def five_of_sixty_eight(points: Landmarks68) -> Landmarks5:
     """Middles of the eyes, nose tip, corners of the mouth, as FaceFusion takes them from 68 points."""
-    eyes = points[36:42].mean(axis=0), points[42:48].mean(axis=0)
-    return np.stack((*eyes, points[30], points[48], points[54])).astype(np.float32)
+    five = np.empty((5, 2), np.float32)
+    five[0], five[1] = points[36:42].mean(axis=0), points[42:48].mean(axis=0)
+    five[2:] = points[[30, 48, 54]]
+    return five
 
 
 def eye_distance(mesh: Landmarks478) -> float:
