@@ -10,6 +10,7 @@ from facefusion.core.errors import MediaError, OutputError
 from facefusion.core.formats import MediaKind
 from facefusion.media.image import ImageDetails, image_facts, read_image, read_image_with_details, write_image
 from facefusion.media.image import write as image_write
+from facefusion.media.image.opening import opened
 from facefusion.media.probe import probe
 from facefusion.vision.picture import BgrPicture, YuvPicture
 
@@ -195,6 +196,23 @@ def test_writing_fails_without_touching_what_is_there(tmp_path, monkeypatch):
         write_image(picture, tmp_path / "b.xyz", quality=80)
     with pytest.raises(OutputError, match=r"the output folder .* does not exist"):
         write_image(picture, tmp_path / "none" / "b.png", quality=80)
+
+
+def test_an_avif_whose_pixels_are_damaged_is_named(tmp_path):
+    path = tmp_path / "a.avif"
+    Image.fromarray(np.random.default_rng(1).integers(0, 256, (48, 64, 3), np.uint8)).save(path)
+    data = path.read_bytes()
+    begin = data.rindex(b"mdat") + 8
+    path.write_bytes(data[:begin] + bytes(32) + data[begin + 32 :])
+    with pytest.raises(MediaError, match=r"a\.avif is damaged \(Failed to decode"):
+        read_image(path)
+
+
+def test_an_error_of_our_own_is_not_laid_to_the_file_that_is_open(tmp_path):
+    path = tmp_path / "a.png"
+    Image.new("L", (4, 4)).save(path)
+    with pytest.raises(RuntimeError, match="a defect"), opened(path):
+        raise RuntimeError("a defect")
 
 
 @pytest.mark.parametrize("brand", [b"heic", b"mif1"])

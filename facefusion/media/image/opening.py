@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,9 @@ READ_FORMATS = (
 
 DAMAGE = (OSError, SyntaxError, ValueError, struct.error, EOFError)
 """What decoders raise on a file that is not whole."""
+
+DECODERS = ("PIL", "pillow_heif")
+"""Packages that an image is opened and decoded by."""
 
 SIGNATURES = (
     (0, b"\xff\xd8\xff", "JPEG"),
@@ -71,8 +75,23 @@ def opened(path: Path) -> Iterator[Image.Image]:
         remedy = "Name a picture, such as a frame of it." if is_video else "Check that it opens in a viewer."
         raise NoImageError(f"{path} is no image that can be read", remedy) from error
     except DAMAGE as error:
-        cause = " ".join(str(error).split())
-        raise MediaError(f"{path} is damaged ({cause})", "Get the file again or repair it in an editor.") from error
+        raise _damaged(path, error) from error
+    except RuntimeError as error:
+        # As which Pillow passes on what libavif says of its data. One of our own is no fault of the file.
+        if not _is_of_decoder(error):
+            raise
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> MediaError:
+    cause = " ".join(str(error).split())
+    return MediaError(f"{path} is damaged ({cause})", "Get the file again or repair it in an editor.")
+
+
+def _is_of_decoder(error: Exception) -> bool:
+    """Whether an error was raised in Pillow or one of its plugins."""
+    places = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return places[-1].partition(".")[0] in DECODERS
 
 
 def is_sequence(path: Path) -> bool:
