@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 from facefusion.benchmark.machine import describe_machine  # noqa: E402
 from facefusion.benchmark.report import about_machine  # noqa: E402
 from scripts.performance.rows import NEEDS, ROWS, SMALL_TO_LARGE, Bench  # noqa: E402
-from scripts.performance.table import Line, promises  # noqa: E402
+from scripts.performance.table import Growth, Line, table_of  # noqa: E402
 
 QUICK_SECONDS = 0.2
 
@@ -56,13 +56,13 @@ def _measure(asked: argparse.Namespace, folder: Path) -> None:
             print(f"{name}: not measured, it needs --{need}\n", flush=True)
             continue
         begin = time.perf_counter()
-        print(f"{name}\n\n{promises(_told(name, bench))}", flush=True)
+        print(f"{name}\n\n{table_of(_told(name, bench))}", flush=True)
         print(f"({name} took {time.perf_counter() - begin:.0f} s)", file=sys.stderr, flush=True)
 
 
-def _told(name: str, bench: Bench) -> list[Line]:
+def _told(name: str, bench: Bench) -> list[Line | Growth]:
     """The lines of a row, each said on the error stream as soon as it is there."""
-    lines = []
+    lines: list[Line | Growth] = []
     for line in ROWS[name](bench):
         print(f"{line.case}: {line.measured}", file=sys.stderr, flush=True)
         lines.append(line)

@@ -13,7 +13,7 @@ from facefusion.core.report import RunReport
 from facefusion.memory.machine import read_machine
 from scripts.performance.bare import bare_peak
 from scripts.performance.clips import tiled
-from scripts.performance.table import Line
+from scripts.performance.table import Growth, Line
 from scripts.performance.task import (
     Task,
     first_run,
@@ -152,30 +152,29 @@ def start(bench: Bench) -> Iterator[Line]:
         yield _share("back to the first swapper, thin networks, start", again, first)
 
 
-def sizes(bench: Bench) -> Iterator[Line]:
+def sizes(bench: Bench) -> Iterator[Growth]:
     """How cost grows with the size of frames."""
     for name, models in _networks(bench):
         for resolution, clip in bench.clips(*SMALL_TO_LARGE):
             yield _grown(f"{resolution}, one face, {name}", Task(clip, models), bench)
 
 
-def more_faces(bench: Bench) -> Iterator[Line]:
+def more_faces(bench: Bench) -> Iterator[Growth]:
     """How cost grows with faces."""
     for name, models in _networks(bench):
         for count in (1, 2, 4):
             yield _grown(f"1080p, faces: {count}, {name}", Task(bench.faces(count), models, MANY), bench)
 
 
-def more_frames(bench: Bench) -> Iterator[Line]:
+def more_frames(bench: Bench) -> Iterator[Growth]:
     """How cost grows with length."""
     for name, models in _networks(bench):
         found = in_own_process(run_task, Task(ASSETS / "target-360p.mp4", models), LENGTHS, 1)
         for count, reports in zip(LENGTHS, found, strict=True):
-            figures = f"{1000 * _per_frame(reports):.1f} ms a frame, {_mebibytes(_peak(reports))}"
-            yield Line(f"360p, frames: {count}, {name}", figures)
+            yield Growth(f"360p, frames: {count}, {name}", 1000 * _per_frame(reports), None, _peak(reports))
 
 
-def more_workers(bench: Bench) -> Iterator[Line]:
+def more_workers(bench: Bench) -> Iterator[Growth]:
     """How cost grows with worker threads."""
     most = round(read_machine().cores)
     for name, models in _networks(bench):
@@ -184,7 +183,7 @@ def more_workers(bench: Bench) -> Iterator[Line]:
             yield _grown(f"720p, workers: {count}, {name}", task, bench)
 
 
-Row = Callable[[Bench], Iterator[Line]]
+Row = Callable[[Bench], Iterator[Line | Growth]]
 
 ROWS: Mapping[str, Row] = {
     "real": real_networks,
@@ -220,10 +219,9 @@ def _ratio(case: str, result: CaseResult, most: float) -> Line:
     return Line(case, f"{_spread(result.ratios, '.2f')}; {floor}", f"{most:.2f}", result.over_floor <= most)
 
 
-def _grown(case: str, task: Task, bench: Bench) -> Line:
+def _grown(case: str, task: Task, bench: Bench) -> Growth:
     result = in_own_process(measure_task, task, 1, bench.growth_seconds)
-    figures = f"{1000 * _frame_time(result):.1f} ms a frame, {result.over_floor:.2f} of its floor"
-    return Line(case, f"{figures}, {_mebibytes(result.peak_memory)}")
+    return Growth(case, 1000 * _frame_time(result), result.over_floor, result.peak_memory)
 
 
 def _memory(case: str, task: Task) -> Line:

@@ -16,7 +16,7 @@ from scripts.measure_performance import main
 from scripts.performance import rows
 from scripts.performance.clips import tiled
 from scripts.performance.rows import ROWS, Bench
-from scripts.performance.table import Line, promises
+from scripts.performance.table import Growth, Line, table_of
 from scripts.performance.task import GraphUse, StepRunner, Task, in_own_process
 from tests.benchmark.test_measure import CASE, report
 from tests.media.clips import make_clip
@@ -117,15 +117,19 @@ def test_growth_is_told_for_each_frame(monkeypatch, bench):
     monkeypatch.setattr(rows, "SMALL_TO_LARGE", ("240p",))
     results = [measured(3.0, floor=2.0), measured(6.0, floor=5.0)]
     found, asked = lines(monkeypatch, bench, "growth-size", measure_task=results)
-    assert [(line.case, line.measured) for line in found] == [
-        ("240p, one face, thin networks", "100.0 ms a frame, 1.50 of its floor, 100 MiB"),
-        ("240p, one face, mesh swapper", "200.0 ms a frame, 1.20 of its floor, 100 MiB"),
-    ]
+    assert table_of(found) == (
+        "| case | ms a frame | over the floor | peak memory |\n"
+        "| --- | --- | --- | --- |\n"
+        "| 240p, one face, thin networks | 100.0 | 1.50 | 100 MiB |\n"
+        "| 240p, one face, mesh swapper | 200.0 | 1.20 | 100 MiB |\n"
+    )
+    assert found[0].measured == "ms a frame 100.0, over the floor 1.50, peak memory 100 MiB"
+    assert Growth("a", 1.0, None, 2.0 * MEBIBYTE).cells == ("a", "1.0", "", "2 MiB")
     assert [words[2:] for words in asked] == [(1, 4.0, None)] * 2
 
 
 def test_a_table_says_what_must_be_and_whether_it_is():
-    assert promises([Line("a", "1.0", "1.1", True), Line("b", "2 s", "1 s", False), Line("c", "3")]) == (
+    assert table_of([Line("a", "1.0", "1.1", True), Line("b", "2 s", "1 s", False), Line("c", "3")]) == (
         "| case | must | measured | kept |\n"
         "| --- | --- | --- | --- |\n"
         "| a | 1.1 | 1.0 | yes |\n"
