@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -32,6 +32,9 @@ MANY = {"face_selector_mode": "many"}
 LENGTHS = (150, 300, 600)
 REAL_FRAMES = 10
 """Of a short run with networks of real size, of which each takes about a second."""
+
+MEMORY_FRAMES = 90
+"""Of a run whose memory is looked at: enough that decoder and encoder hold all that they ever will."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +228,7 @@ def _grown(case: str, task: Task, bench: Bench) -> Growth:
 
 
 def _memory(case: str, task: Task) -> Line:
-    report, _ = in_own_process(first_run, task)
+    report, _ = in_own_process(first_run, replace(task, frames=MEMORY_FRAMES))
     held = report.peak_memory <= GIGABYTE
     return Line(f"{case}, memory", _mebibytes(report.peak_memory), "1 GB", held)
 
