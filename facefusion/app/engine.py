@@ -88,6 +88,17 @@ class Engine:
 
         return measure_floor(snapshot, self._open_sessions(), report, folder)
 
+    def calibrate(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> None:
+        """Measure once how the models of a step make best use of the processor's cores.
+
+        Raises:
+            ModelError: a model is unknown.
+            Stopped: ``stop`` was requested.
+        """
+        from facefusion.app.calibration import calibrate  # noqa: PLC0415 - see the module's docstring
+
+        calibrate(snapshot, events, stop)
+
     def fetch_models(
         self, snapshot: Snapshot, events: EventSink, stop: StopToken, names: Sequence[str] | None
     ) -> list[str]:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 
+from facefusion.app.calibration import thread_plans, usable_cores
 from facefusion.app.models import CODE_ONLY
 from facefusion.app.sessions import Sessions
 from facefusion.app.video import planned_encoding
 from facefusion.catalogue.catalogue import Catalogue
+from facefusion.catalogue.checksums import digest_of
 from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import UsageError
 from facefusion.core.floor import Floor
 from facefusion.core.report import RunReport
-from facefusion.inference.bare import bare_seconds
+from facefusion.inference.bare import measure_division, measure_divisions
+from facefusion.inference.calibration import choose
 from facefusion.inference.pool import InferencePool
 from facefusion.media.probe import probe
 from facefusion.media.settings import TrimSettings
 from facefusion.media.transcode import transcode_seconds
-from facefusion.memory.machine import read_machine
 
 MEASURED_SECONDS = 0.5
 """For which each graph is run in each way to use the cores."""
@@ -41,7 +44,7 @@ def measure_floor(snapshot: Snapshot, sessions: Sessions, report: RunReport, fol
     pool = sessions.pool
     if target is None or output is None or pool is None:
         raise UsageError("no step was run whose floor could be measured", "Run a step first.")
-    info, cores = probe(target), max(1, round(read_machine().cores))
+    info, cores = probe(target), usable_cores()
     start, end = snapshot.get(TrimSettings).bounds
     encoding = planned_encoding(snapshot, info, info.size, output)
     return Floor(
@@ -52,10 +55,17 @@ def measure_floor(snapshot: Snapshot, sessions: Sessions, report: RunReport, fol
 
 
 def _networks(pool: InferencePool, cores: int) -> dict[str, float]:
-    seconds: defaultdict[str, float] = defaultdict(float)
+    """Seconds of all runs of each model. How it runs best is remembered on the way."""
+    plans, seconds, longest = thread_plans(), defaultdict[str, float](float), defaultdict[str, float](float)
     for runs in pool.tally.runs():
-        each = bare_seconds(pool.request(runs.model), runs.fed, cores, MEASURED_SECONDS)
-        seconds[runs.model.name] += runs.count * each
+        request = pool.request(runs.model)
+        measured = measure_divisions(request, runs.fed, cores, MEASURED_SECONDS)
+        least = runs.count * min(measured.values())
+        seconds[runs.model.name] += least
+        if request.is_for_the_processor and least > longest[runs.model.name]:
+            longest[runs.model.name] = least
+            again = partial(measure_division, request, runs.fed, seconds=MEASURED_SECONDS)
+            plans.remember(digest_of(runs.model.path), choose(request, runs.fed, measured, again))
     return dict(seconds)
 
 

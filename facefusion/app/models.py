@@ -19,6 +19,7 @@ from facefusion.config.state import Snapshot
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import PICTURES_AT_ONCE, SignedGraph, most_in_a_run
 from facefusion.core.stop import StopToken
+from facefusion.inference.calibration import ThreadPlans
 from facefusion.inference.interruption import Interruption
 from facefusion.inference.pool import InferencePool
 from facefusion.inference.runner import PooledGraph
@@ -89,12 +90,20 @@ class Models:
         choices: for each kind of model, the name chosen, or ``auto``.
         events: told which models were taken where the user left it open.
         threads: of the processor for one run of a graph.
+        plans: for graphs that were found to run better otherwise, where several runs go on at once.
 
     Raises:
         ModelError: a name is unknown, or a file cannot be fetched.
     """
 
-    def __init__(self, store: ModelStore, choices: Mapping[str, str], events: EventSink, threads: int) -> None:
+    def __init__(
+        self,
+        store: ModelStore,
+        choices: Mapping[str, str],
+        events: EventSink,
+        threads: int,
+        plans: ThreadPlans | None = None,
+    ) -> None:
         self.cards: dict[str, ModelCard] = {}
         """For each kind of model, the one chosen."""
         made = {kind: store.resolve(kind, name) for kind, name in choices.items()}
@@ -106,11 +115,12 @@ class Models:
         """The models that those chosen run beside their own, by name."""
         store.ensure_all(self._all)
         store.tell_terms(self._all)
-        self._files = {
-            card.name: ModelFile(card.name, store.ensure(card), threads, workspace=worker_bytes(card))
+        files = (
+            ModelFile(card.name, store.ensure(card), threads, workspace=worker_bytes(card))
             for card in self._all
             if card.graph is not None
-        }
+        )
+        self._files = {file.name: file if plans is None else plans.apply(file, digest_of(file.path)) for file in files}
         self._graphs: dict[str, SignedGraph] = {}
         """Those that were handed out, by the model's name."""
 

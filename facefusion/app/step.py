@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from facefusion.app.calibration import thread_plans
 from facefusion.app.faces import build_analyser, build_masker, check_padding, face_models, mask_models
 from facefusion.app.models import Models, Runners, open_store
 from facefusion.app.resources import Resources, threads_per_run
@@ -104,7 +105,8 @@ class _Step:
         self._tell(subject.info.notices)
         store = open_store(self._snapshot, self._events, self._stop)
         threads = threads_per_run(subject.info, read_machine())
-        models = Models(store, self._model_choices(), self._events, threads)
+        plans = thread_plans() if subject.still is None else None
+        models = Models(store, self._model_choices(), self._events, threads, plans)
         self._stop.check()
         resources = Resources(self._snapshot, subject.info, self._sessions, self._events, self._stack)
         resources.pool.expect(models.files())

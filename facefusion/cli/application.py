@@ -48,6 +48,14 @@ class Application(Protocol):
             FaceFusionError: they cannot be run by themselves.
         """
 
+    def calibrate(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> None:
+        """Measure once how the models of a step make best use of the processor's cores.
+
+        Raises:
+            FaceFusionError: a model is unknown.
+            Stopped: ``stop`` was requested.
+        """
+
     def fetch_models(
         self, snapshot: Snapshot, events: EventSink, stop: StopToken, names: Sequence[str] | None
     ) -> list[str]:

@@ -101,7 +101,7 @@ def _execute(
     events = TerminalSink(terminal)
     context = Context(
         application=application,
-        state=StateManager(_tuned(merged.snapshot, command.name, events)),
+        state=StateManager(_tuned(merged.snapshot, command.name, application, events, stop)),
         words=invocation.words,
         terminal=terminal,
         write=output.write,
@@ -111,10 +111,12 @@ def _execute(
     return command.execute(context)
 
 
-def _tuned(snapshot: Snapshot, command: str, events: EventSink) -> Snapshot:
+def _tuned(snapshot: Snapshot, command: str, application: Application, events: EventSink, stop: StopToken) -> Snapshot:
     """The settings that suit this machine, where that is asked for."""
     if command not in EXECUTION_COMMANDS or not snapshot.get(AutoTuneSettings).auto_tune:
         return snapshot
     from facefusion.doctor.tune import auto_tune  # noqa: PLC0415 - looks at devices, so it needs ONNX Runtime
 
-    return auto_tune(snapshot, events, sizes_target=command in RUN_COMMANDS)
+    tuned = auto_tune(snapshot, events, sizes_target=command in RUN_COMMANDS)
+    application.calibrate(tuned, events, stop)
+    return tuned

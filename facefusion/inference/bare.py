@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +17,27 @@ from facefusion.inference.tally import Fed
 SEED = 20260101
 
 
-def bare_seconds(
+@dataclass(frozen=True, slots=True)
+class Division:
+    """One way to divide cores: so many runs of a graph at once, each on so many threads."""
+
+    callers: int
+    threads: int
+
+    def __str__(self) -> str:
+        return f"{self.callers} x {self.threads}"
+
+
+def divisions(cores: int) -> Iterator[Division]:
+    """One thread for each run, a single run on all cores, and the powers of two between."""
+    threads = 1
+    while threads < cores:
+        yield Division(cores // threads, threads)
+        threads *= 2
+    yield Division(1, cores)
+
+
+def measure_divisions(
     request: LoadRequest,
     fed: Fed,
     cores: int,
@@ -25,10 +45,8 @@ def bare_seconds(
     *,
     load: SessionLoader = OrtSession,
     clock: Callable[[], float] = time.perf_counter,
-) -> float:
-    """Seconds per run of a graph on a machine that does nothing else, with the best use of its cores.
-
-    Each way to divide the cores among callers and threads of a run is tried.
+) -> dict[Division, float]:
+    """Seconds per run of a graph on a machine that does nothing else, for each way to divide its cores.
 
     Args:
         request: how to load it; its model's number of threads is replaced.
@@ -41,24 +59,29 @@ def bare_seconds(
     Raises:
         ModelError: the graph cannot be loaded or run.
     """
-    inputs = _inputs(fed)
-    return min(
-        _measured(load(_with_threads(request, threads)).run, inputs, callers, seconds, clock)
-        for callers, threads in _divisions(cores)
-    )
+    return {
+        division: measure_division(request, fed, division, seconds, load=load, clock=clock)
+        for division in divisions(cores)
+    }
 
 
-def _with_threads(request: LoadRequest, threads: int) -> LoadRequest:
+def measure_division(
+    request: LoadRequest,
+    fed: Fed,
+    division: Division,
+    seconds: float,
+    *,
+    load: SessionLoader = OrtSession,
+    clock: Callable[[], float] = time.perf_counter,
+) -> float:
+    """Seconds per run of a graph with one way to divide the cores; see :func:`measure_divisions`."""
+    session = load(with_threads(request, division.threads))
+    return _measured(session.run, noise(fed), division.callers, seconds, clock)
+
+
+def with_threads(request: LoadRequest, threads: int) -> LoadRequest:
+    """The same request for a session whose runs take so many threads."""
     return replace(request, model=replace(request.model, threads=threads))
-
-
-def _divisions(cores: int) -> Iterator[tuple[int, int]]:
-    """Callers and threads of each: all callers, all threads, and the powers of two between."""
-    threads = 1
-    while threads < cores:
-        yield cores // threads, threads
-        threads *= 2
-    yield 1, cores
 
 
 def _measured(
@@ -85,7 +108,7 @@ def _measured(
     return 1 / sum(rates)
 
 
-def _inputs(fed: Fed) -> dict[str, Tensor]:
+def noise(fed: Fed) -> dict[str, Tensor]:
     """Noise where numbers are wanted: zeros are faster on some processors, and denormals slower on most."""
     random = np.random.default_rng(SEED)
     return {

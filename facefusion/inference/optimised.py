@@ -119,7 +119,7 @@ class OptimisedGraphs:
             ProviderError: the provider asked for could not be had for this graph.
             DeviceMemoryError: no memory was left for it.
         """
-        if any(provider.on_gpu for provider, _ in request.providers) or _size(request) < LEAST_BYTES:
+        if not request.is_for_the_processor or _size(request) < LEAST_BYTES:
             return self._load(request)
         place = self._folder / self._key(request)
         kept = self._kept(request, place)

@@ -47,6 +47,8 @@ class ModelFile:
     path: Path
     threads: int = 1
     """Processor threads for one run, at least 1."""
+    callers: int = 0
+    """Runs at once on the processor, where each takes several threads of it; 0 for any number."""
     warm_up: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """Shape of each input whose shape the graph leaves open, for the first run on a device."""
     workspace: int = 0
@@ -69,6 +71,11 @@ class LoadRequest:
     def options(self) -> ProviderOptions:
         """Of the provider asked for."""
         return self.providers[0][1]
+
+    @property
+    def is_for_the_processor(self) -> bool:
+        """Whether all nodes run on the processor."""
+        return not any(provider.on_gpu for provider, _ in self.providers)
 
     def with_options(self, change: Callable[[ProviderOptions], ProviderOptions]) -> LoadRequest:
         """The same with other options of the provider asked for."""
@@ -122,7 +129,7 @@ _NOT_REPLAYED: set[Path] = set()
 """Graphs whose launches cannot be recorded: known for the life of the process, so that it is said and tried once."""
 _CANNOT_RECORD = re.compile(r"graph capture feature|CUDA Graph feature", re.IGNORECASE)
 """ONNX Runtime on a graph that it cannot record, before anything runs."""
-_UNUSABLE = re.compile(r"could not (deserialize engine|create timing cache)", re.IGNORECASE)
+_UNUSABLE = re.compile(r"(could not|failed to) (deserialize engine|create timing cache)", re.IGNORECASE)
 """TensorRT on a file of its own that is damaged."""
 _DAMAGED = "Delete the file and fetch it again with force-download, or bring another one."
 """What can be done about a file that is no graph."""
@@ -309,7 +316,7 @@ def _session_options(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtim
     # Spinning threads take the cores that decoder, encoder and other workers need.
     chosen.add_session_config_entry("session.intra_op.allow_spinning", "0")
     chosen.add_session_config_entry("session.inter_op.allow_spinning", "0")
-    if all(provider.name == "cpu" for provider, _ in request.providers):
+    if request.is_for_the_processor:
         open_store()
         chosen.enable_mem_pattern = False  # a run in one block would need a block of its own: see the store
         for name, value in SHARED.items():

@@ -6,23 +6,32 @@ from pathlib import Path
 
 import pytest
 
+from facefusion.app.calibration import usable_cores
 from facefusion.app.engine import Engine
 from facefusion.core.errors import UsageError
+from facefusion.inference.bare import divisions
+from facefusion.inference.calibration import ThreadPlans
 from tests.app.conftest import SOURCE, TARGET, Run, settings
 
 
 @pytest.fixture(autouse=True)
-def no_longer_than_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each graph is run once by every caller."""
+def plans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ThreadPlans:
+    """Each graph is run once by every caller, and what is found is kept apart."""
+    plans = ThreadPlans(tmp_path / "threads.json", "1", usable_cores())
     monkeypatch.setattr("facefusion.app.floor.MEASURED_SECONDS", 0.0)
+    monkeypatch.setattr("facefusion.app.floor.thread_plans", lambda: plans)
+    return plans
 
 
-def test_every_graph_that_ran_on_a_frame_is_in_the_floor(run: Run, engine: Engine, tmp_path: Path) -> None:
+def test_every_graph_that_ran_on_a_frame_is_in_the_floor(
+    run: Run, engine: Engine, tmp_path: Path, plans: ThreadPlans
+) -> None:
     output = tmp_path / "out.mp4"
     report = run(output, trim_frame_end=4)
     paths = {"source_paths": (SOURCE,), "target_path": TARGET, "output_path": output}
     floor = engine.floor(settings(engine, **paths, trim_frame_end=4), report, tmp_path)
     assert {name for name, provider in report.models.items() if provider != "code"} == set(floor.networks)
+    assert {plans.of(report.model_hashes[name]) for name in floor.networks} <= {*divisions(usable_cores())}
     assert all(seconds > 0 for seconds in floor.networks.values())
     assert floor.kernels > 0
     assert floor.transcode > 0

@@ -41,6 +41,7 @@ class FakeApplication:
         self.snapshots: list[Snapshot] = []
         self.asked: list[Sequence[str] | None] = []
         self.measured: list[tuple[Snapshot, RunReport, Path]] = []
+        self.calibrated: list[Snapshot] = []
         self.released = 0
         self.cleaned = Cleaned((), ())
         self.before_report: Callable[[EventSink, StopToken], None] = lambda events, stop: None
@@ -67,6 +68,9 @@ class FakeApplication:
     def floor(self, snapshot: Snapshot, report: RunReport, folder: Path) -> Floor:
         self.measured.append((snapshot, report, folder))
         return Floor(networks={"yunet": 0.25}, kernels=0.125, transcode=0.0)
+
+    def calibrate(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> None:
+        self.calibrated.append(snapshot)
 
     def fetch_models(
         self, snapshot: Snapshot, events: EventSink, stop: StopToken, names: Sequence[str] | None

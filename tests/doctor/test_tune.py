@@ -9,6 +9,7 @@ from facefusion.doctor.advice import advise
 from facefusion.doctor.tune import apply_advice, auto_tune
 from facefusion.inference.providers.base import Obstacle
 from facefusion.observability.events import Notice
+from tests.cli.fakes import FakeApplication
 from tests.doctor.machines import facts, look, settings
 from tests.inference.fakes import Heard
 
@@ -125,5 +126,7 @@ def test_only_commands_that_process_are_tuned_and_only_where_it_is_asked_for(wor
         return snapshot
 
     monkeypatch.setattr(tune, "auto_tune", counted)
-    main(words)
+    application = FakeApplication()
+    main(words, application)
     assert calls == tuned
+    assert len(application.calibrated) == len(tuned)
