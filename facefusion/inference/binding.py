@@ -23,8 +23,9 @@ Shapes: TypeAlias = tuple[tuple[str, tuple[int, ...], str], ...]
 """Name, shape and type of each input of a run."""
 
 IDLE_SETS = 8
-"""Most sets of buffers that lie idle for a session: as many as there are gate slots at most, or batch sizes of two
-resolutions."""
+"""Most sets of buffers that lie idle for a session: as many as a gate lets through at most."""
+IDLE_BYTES = 128 << 20
+"""Most that they take, but for the one used last."""
 
 _OTHER_SHAPE = re.compile(r"computed output shape|shape verification failed|mismatch attempting to re-use buffer")
 """Its versions where an output does not fit the buffer that is bound for it."""
@@ -48,7 +49,7 @@ class BoundBuffers:
     """
 
     # In the order in which they are let go: memory first, then the session that it may come from.
-    __slots__ = ("_binding", "_fixed", "_inputs", "_memory", "_outputs", "_session")
+    __slots__ = ("_binding", "_fixed", "_inputs", "_memory", "_outputs", "_session", "bytes")
 
     def __init__(self, session: Any, memory: DeviceMemory, shapes: Shapes) -> None:  # noqa: ANN401 - untyped library
         self._session = session
@@ -62,6 +63,8 @@ class BoundBuffers:
             )
             self._binding.bind_ortvalue_input(name, place)
             self._inputs[name] = place
+        self.bytes = 0
+        """What inputs and outputs of the last run take."""
         self._fixed: bool | None = None
         """Whether outputs are written to the same place each time; none before the first run."""
 
@@ -75,7 +78,9 @@ class BoundBuffers:
             # Every way to copy wants rows one after the other, and older versions do not see to it themselves.
             self._inputs[name].update_inplace(np.ascontiguousarray(tensor))
         self._compute(options)
-        return dict(zip(self._outputs, self._binding.copy_outputs_to_cpu(), strict=True))
+        results = dict(zip(self._outputs, self._binding.copy_outputs_to_cpu(), strict=True))
+        self.bytes = sum(tensor.nbytes for tensor in (*inputs.values(), *results.values()))
+        return results
 
     def _compute(self, options: RunOptions | None) -> None:
         if not self._fixed:
@@ -111,12 +116,20 @@ class BoundRuns:
         session: of ONNX Runtime.
         memory: where the buffers lie.
         idle: most sets that wait; those that were used last are kept.
+        idle_bytes: most that they take, but for the last.
     """
 
-    def __init__(self, session: Any, memory: DeviceMemory, idle: int = IDLE_SETS) -> None:  # noqa: ANN401 - as above
+    def __init__(
+        self,
+        session: Any,  # noqa: ANN401 - untyped library
+        memory: DeviceMemory,
+        idle: int = IDLE_SETS,
+        idle_bytes: int = IDLE_BYTES,
+    ) -> None:
         self._session = session
         self._memory = memory
         self._most = idle
+        self._most_bytes = idle_bytes
         self._lock = threading.Lock()
         self._idle: list[tuple[Shapes, BoundBuffers]] = []
         """Those used last at the end."""
@@ -128,9 +141,14 @@ class BoundRuns:
             Exception: what ONNX Runtime raises.
         """
         shapes = shapes_of(inputs)
-        buffers = self._take(shapes) or BoundBuffers(self._session, self._memory, shapes)
-        results = buffers.run(inputs, options)
-        self._give_back(shapes, buffers)  # not after a failure: nobody knows what it left behind
+        try:
+            buffers = self._take(shapes) or BoundBuffers(self._session, self._memory, shapes)
+            results = buffers.run(inputs, options)
+        except BaseException:
+            # Nobody knows what it left behind; and it may have lacked the memory that others lie idle on.
+            self._let_go()
+            raise
+        self._give_back(shapes, buffers)
         return results
 
     def _take(self, shapes: Shapes) -> BoundBuffers | None:
@@ -143,6 +161,18 @@ class BoundRuns:
     def _give_back(self, shapes: Shapes, buffers: BoundBuffers) -> None:
         with self._lock:
             self._idle.append((shapes, buffers))
+            kept = 1
+            taken = buffers.bytes
+            for _, waiting in reversed(self._idle[:-1]):
+                taken += waiting.bytes
+                if kept == self._most or taken > self._most_bytes:
+                    break
+                kept += 1
             # What is let go is freed outside the lock.
-            surplus, self._idle = self._idle[: -self._most], self._idle[-self._most :]
+            surplus, self._idle = self._idle[:-kept], self._idle[-kept:]
+        del surplus
+
+    def _let_go(self) -> None:
+        with self._lock:
+            surplus, self._idle = self._idle, []
         del surplus

@@ -9,35 +9,24 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from facefusion.core.errors import ModelError
 from facefusion.core.values import Tensor
-
-GRAPH_OF_MODEL = 7
-NODE_OF_GRAPH, INITIALIZER_OF_GRAPH = 1, 5
-INPUT_OF_NODE, ATTRIBUTE_OF_NODE = 1, 5
-GRAPHS_OF_ATTRIBUTE = frozenset({6, 11})
-NAME_OF_TENSOR = 8
-"""Field numbers of ``onnx.proto3``."""
-
-VARINT, FIXED64, DELIMITED, FIXED32 = 0, 1, 2, 5
-"""Wire types of Protocol Buffers, https://protobuf.dev/programming-guides/encoding."""
-
-LONGEST_VARINT = 10
-"""Bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """Where the content of one delimited entry lies."""
-
-    number: int
-    begin: int
-    end: int
+from facefusion.inference.graph_file import (
+    ATTRIBUTE_OF_NODE,
+    GRAPH_OF_MODEL,
+    GRAPHS_OF_ATTRIBUTE,
+    INITIALIZER_OF_GRAPH,
+    INPUT_OF_NODE,
+    NAME_OF_TENSOR,
+    NODE_OF_GRAPH,
+    Entry,
+    entries,
+    inside,
+)
 
 
 def last_initializer(path: Path) -> Tensor:
@@ -74,60 +63,24 @@ def last_initializer(path: Path) -> Tensor:
         ) from error
 
 
-def _last(data: mmap.mmap) -> _Field | None:
+def _last(data: mmap.mmap) -> Entry | None:
     last = last_unread = None
-    for graph in _inside(data, 0, len(data), GRAPH_OF_MODEL):
+    for graph in inside(data, 0, len(data), GRAPH_OF_MODEL):
         read = set(_names_read(data, graph))
-        for constant in _inside(data, graph.begin, graph.end, INITIALIZER_OF_GRAPH):
+        for constant in inside(data, graph.begin, graph.end, INITIALIZER_OF_GRAPH):
             last = constant
-            names = _inside(data, constant.begin, constant.end, NAME_OF_TENSOR)
+            names = inside(data, constant.begin, constant.end, NAME_OF_TENSOR)
             if not any(data[name.begin : name.end] in read for name in names):
                 last_unread = constant
     return last_unread or last
 
 
-def _names_read(data: mmap.mmap, graph: _Field) -> Iterator[bytes]:
+def _names_read(data: mmap.mmap, graph: Entry) -> Iterator[bytes]:
     """What the nodes of a graph take, and those of graphs within them."""
-    for node in _inside(data, graph.begin, graph.end, NODE_OF_GRAPH):
-        for entry in _fields(data, node.begin, node.end):
+    for node in inside(data, graph.begin, graph.end, NODE_OF_GRAPH):
+        for entry in entries(data, node.begin, node.end):
             if entry.number == INPUT_OF_NODE:
                 yield data[entry.begin : entry.end]
             elif entry.number == ATTRIBUTE_OF_NODE:
-                for inner in _inside(data, entry.begin, entry.end, *GRAPHS_OF_ATTRIBUTE):
+                for inner in inside(data, entry.begin, entry.end, *GRAPHS_OF_ATTRIBUTE):
                     yield from _names_read(data, inner)
-
-
-def _inside(data: mmap.mmap, begin: int, end: int, *numbers: int) -> Iterator[_Field]:
-    """The delimited entries of one message that have one of some numbers."""
-    return (entry for entry in _fields(data, begin, end) if entry.number in numbers)
-
-
-def _fields(data: mmap.mmap, begin: int, end: int) -> Iterator[_Field]:
-    """The delimited entries of one message; all others are passed over."""
-    at = begin
-    while at < end:
-        tag, at = _varint(data, at)
-        wire = tag & 7
-        if wire == VARINT:
-            _, at = _varint(data, at)
-        elif wire == DELIMITED:
-            length, at = _varint(data, at)
-            if at + length > end:
-                raise ValueError("an entry is longer than what holds it")
-            yield _Field(tag >> 3, at, at + length)
-            at += length
-        elif wire in {FIXED64, FIXED32}:
-            at += 8 if wire == FIXED64 else 4
-        else:
-            raise ValueError(f"wire type {wire} is none of a graph")
-
-
-def _varint(data: mmap.mmap, at: int) -> tuple[int, int]:
-    """The number that begins at ``at``, and where it ends."""
-    value = 0
-    for place in range(LONGEST_VARINT):
-        byte = data[at + place]
-        value |= (byte & 0x7F) << (7 * place)
-        if byte < 0x80:
-            return value, at + place + 1
-    raise ValueError("a number has no end")

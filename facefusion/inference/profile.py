@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import mmap
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import PICTURES_AT_ONCE, PIXELS_AT_ONCE, Shape, most_in_a_run
+from facefusion.inference.graph_file import (
+    GRAPH_OF_MODEL,
+    INITIALIZER_OF_GRAPH,
+    INPUT_OF_GRAPH,
+    NAME_OF_TENSOR,
+    Entry,
+    inside,
+)
 
 Range: TypeAlias = dict[str, tuple[tuple[int, ...], tuple[int, ...]]]
 """For each input whose shape is open, its smallest and its largest shape."""
@@ -41,23 +50,34 @@ def shape_range(inputs: Mapping[str, Shape]) -> Range:
 
 
 def input_shapes(path: Path) -> dict[str, Shape]:
-    """Shape of each input of a graph, without loading it into a session.
+    """Shape of each input of a graph, without reading its weights.
 
     Raises:
         ModelError: the file cannot be read as a graph.
     """
-    import onnx  # noqa: PLC0415 - few need it, and it takes a quarter of a second
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # noqa: PLC0415 - few need it
+    from onnx import ValueInfoProto  # noqa: PLC0415 - likewise
 
+    shapes: dict[str, Shape] = {}
     try:
-        graph: Any = onnx.load(path, load_external_data=False).graph
-    except Exception as error:  # of protobuf, whose errors share no base with the system's
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            for graph in inside(data, 0, len(data), GRAPH_OF_MODEL):
+                constants = set(_constants(data, graph))
+                for found in inside(data, graph.begin, graph.end, INPUT_OF_GRAPH):
+                    entry = ValueInfoProto.FromString(data[found.begin : found.end])
+                    if entry.name.encode() not in constants:
+                        sizes = entry.type.tensor_type.shape.dim
+                        shapes[entry.name] = tuple(size.dim_value or None for size in sizes)
+    except (OSError, ValueError, IndexError, DecodeError) as error:
         raise ModelError(
-            f"{path} cannot be read as a graph ({' '.join(str(error).split())[:300]})",
+            f"{path} cannot be read as a graph ({error})",
             "Delete the file and fetch it again with force-download, or bring another one.",
         ) from error
-    constants = {constant.name for constant in graph.initializer}
-    return {
-        entry.name: tuple(size.dim_value or None for size in entry.type.tensor_type.shape.dim)
-        for entry in graph.input
-        if entry.name not in constants
-    }
+    return shapes
+
+
+def _constants(data: mmap.mmap, graph: Entry) -> Iterator[bytes]:
+    """Names of a graph's constants, which older files list among its inputs too."""
+    for constant in inside(data, graph.begin, graph.end, INITIALIZER_OF_GRAPH):
+        for name in inside(data, constant.begin, constant.end, NAME_OF_TENSOR):
+            yield data[name.begin : name.end]

@@ -83,6 +83,19 @@ def test_as_many_sets_wait_as_may_whatever_the_shapes(counts):
         assert card.taken == sum(2 * count * 16 for count in last)
 
 
+def test_sets_that_wait_take_no_more_memory_than_they_may_but_for_the_last(card):
+    runs = BoundRuns(Session(card), CUDA, idle_bytes=100)
+    for count in (1, 1, 2, 3):
+        runs.run(rows(count), None)
+    assert card.taken == 2 * 3 * 16  # 96 bytes: no other fits beside it
+    runs.run(rows(1), None)
+    assert card.taken == 2 * 16
+    runs.run(rows(2), None)
+    assert card.taken == 2 * 16 + 2 * 2 * 16
+    runs.run(rows(9), None)
+    assert card.taken == 2 * 9 * 16
+
+
 def test_callers_at_once_get_sets_of_their_own_and_right_numbers(card):
     callers = 6
     together = threading.Barrier(callers)
@@ -125,6 +138,18 @@ def test_after_a_failure_a_set_is_not_used_again(card):
     assert card.taken == 0
     session.broken = False
     np.testing.assert_array_equal(runs.run(rows(1), None)["y"], affine(rows(1))["y"])
+
+
+def test_a_run_that_fails_lets_go_of_what_lies_idle(card):
+    runs = BoundRuns(Session(card), CUDA)
+    for count in (1, 2, 3):
+        runs.run(rows(count), None)
+    card.capacity = card.taken
+    with pytest.raises(RuntimeError, match="smaller than requested"):
+        runs.run(rows(6), None)
+    gc.collect()
+    assert card.taken == 0
+    np.testing.assert_array_equal(runs.run(rows(6), None)["y"], affine(rows(6))["y"])
 
 
 def test_a_card_without_room_for_the_buffers_says_so(card):

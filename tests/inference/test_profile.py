@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import onnx
+import onnxruntime
 import pytest
+from onnx import TensorProto, helper
 
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import most_in_a_run
@@ -36,6 +39,23 @@ def test_known_shapes_need_no_range():
 
 def test_shapes_are_read_from_the_file(tmp_path):
     assert input_shapes(graph(tmp_path).path) == {"x": (None, 4)}
+
+
+def test_constants_that_older_files_list_among_the_inputs_are_none(tmp_path):
+    path = graph(tmp_path).path
+    model = onnx.load(path)
+    model.graph.input.append(helper.make_tensor_value_info("three", TensorProto.FLOAT, [1]))
+    onnx.save(model, path)
+    assert input_shapes(path) == {"x": (None, 4)}
+
+
+def test_shapes_are_those_that_onnx_runtime_tells(model_path):
+    for name in ("yunet", "face_mesh", "sface"):
+        session = onnxruntime.InferenceSession(str(model_path(name)), providers=["CPUExecutionProvider"])
+        assert input_shapes(model_path(name)) == {
+            entry.name: tuple(size if isinstance(size, int) else None for size in entry.shape)
+            for entry in session.get_inputs()
+        }
 
 
 def test_a_file_that_is_no_graph_is_named(tmp_path):
