@@ -74,10 +74,11 @@ def read(info: MediaInfo, card: FakeCard | None = None, told: list[str] | None =
     return frames, reader.damage
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_card_gives_the_frames_of_the_processor(clips, name):
+def test_a_card_gives_the_frames_of_the_processor(clips, name, threads):
     info, wanted = clips[name]
-    assert read(info, FakeCard(), threads=2) == wanted
+    assert read(info, FakeCard(), threads=threads) == wanted
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name in CLIPS or name in ("uneven", "turned")])
@@ -100,11 +101,12 @@ def test_a_part_and_what_follows_an_anchor_are_those_of_the_whole(clips, name, i
     assert read(info, FakeCard(), start=index, end=index + 3)[0] == frames[index : index + 3]
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", ["damaged open.mp4", "garbage"])
-def test_a_damaged_video_goes_to_the_processor_and_that_is_said_once(clips, name):
+def test_a_damaged_video_goes_to_the_processor_and_that_is_said_once(clips, name, threads):
     info, _ = clips[name]
     told: list[str] = []
-    read(info, FakeCard(), told)
+    read(info, FakeCard(), told, threads=threads)
     assert told == [
         f"{info.path.name} is decoded by the processor from here on, not by the card: something in it is damaged, and "
         "what a card makes of that is its own."
@@ -216,27 +218,35 @@ def test_what_cards_take(codec, pixel_format, size, alpha, reason):
     assert misfit(codec, pixel_format, Size(*size), alpha=alpha) == reason
 
 
-class OneBitOff(FakeCard):
-    """A card whose decoder rounds in its own way."""
+class Wrong(FakeCard):
+    """A card that makes something of its frames that the processor does not."""
+
+    def __init__(self, change):
+        super().__init__()
+        self._change = change
 
     def context(self, stream):
         context = super().context(stream)
         decode = context.decode
-
-        def rounded(packet):
-            frames = decode(packet)
-            for frame in frames:
-                np.frombuffer(frame.planes[0], np.uint8)[101] ^= 1  # of 10 bits, the low byte holds two
-            return frames
-
-        context.decode = rounded
+        context.decode = lambda packet: self._change(decode(packet))
         return context
+
+
+def one_bit_off(frames):
+    for frame in frames:
+        np.frombuffer(frame.planes[0], np.uint8)[101] ^= 1  # of 10 bits, the low byte holds two
+    return frames
 
 
 @pytest.mark.parametrize(("codec", "pixel_format"), sorted(TRIALS))
 def test_a_card_is_tried_with_a_clip_and_its_frames_are_compared(codec, pixel_format):
     assert try_out(FakeCard(), codec, pixel_format) == ""
-    assert try_out(OneBitOff(), codec, pixel_format) == "its frames are not those of the processor's decoder"
+    assert try_out(Wrong(one_bit_off), codec, pixel_format) == "its frames are not those of the processor's decoder"
+
+
+def test_a_card_that_leaves_a_frame_out_fails_its_trial():
+    left_out = Wrong(lambda frames: [frame for frame in frames if not frame.pts])
+    assert try_out(left_out, "h264", "yuv420p") == "its frames are not those of the processor's decoder"
 
 
 def test_why_a_trial_failed_is_told():
