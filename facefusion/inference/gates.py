@@ -39,6 +39,15 @@ class DeviceGates:
             if gate is not None:
                 gate.resize(width)
 
+    def narrow(self, number: int) -> int | None:
+        """Let half as many run at once on a device from now on; returns how many, none where that is no fewer."""
+        with self._lock:
+            width = self._widths[number]
+        if width is None or width == 1:
+            return None
+        self.set_width(number, width // 2)
+        return width // 2
+
     def gate(self, provider_name: str, device: Device) -> DeviceGate:
         """The gate that runs with a provider on a device pass."""
         with self._lock:

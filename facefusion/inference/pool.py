@@ -31,6 +31,9 @@ from facefusion.inference.shelf import Place, Shelf
 from facefusion.inference.tally import RunTally
 from facefusion.observability.events import EventSink, ModelLoaded, Notice
 
+MOST_EMERGENCIES = 3
+"""In a step. Each halves how many graphs run at once, and after three one of eight is left."""
+
 
 class MemoryStrategy(Enum):
     """When sessions are made and released."""
@@ -125,6 +128,8 @@ class InferencePool:
         self._keys: dict[tuple[ModelFile, int, str, int], SessionKey] = {}
         self._digests = FileDigests()
         self._loads = self._hits = 0
+        self._emergencies = 0
+        """Of this step: times that the memory of a device ran out though all should have fit."""
         self._used: dict[str, list[str]] = {}
         self.tally = RunTally()
         """Of the runs of all graphs; whoever begins a step clears it."""
@@ -151,6 +156,8 @@ class InferencePool:
             self._digests.digest(model.path)  # tells best of a file that cannot be read
         for device in self._execution.devices:
             self._shares.plan(device, models, self._shelf.claimed(device.id))
+        with self._lock:
+            self._emergencies = 0
         self._shelf.weigh(lambda place: self._shares.claim(place.model, place.device, place.bytes))
         self._need(models)
 
@@ -209,12 +216,13 @@ class InferencePool:
         """After a run that found no memory: whether another try, with another lease, may find some.
 
         A session that is held to a share of its device gets a larger one, as far as that leaves room for what the step
-        needs; else all sessions without a lease are released.
+        needs. Else sessions without a lease are released, those that the step needs, with a narrower gate from then on,
+        only :data:`MOST_EMERGENCIES` times in a step: what each frame loads again would take longer than the frame.
         """
         if self._grow(short):
             self._shelf.retire(short)
             return True
-        return self.release_unused() > 0
+        return self._relieve(short, narrow=True)
 
     def close(self) -> None:
         """Release everything; what is in use goes when its lease ends. No lease is given any more."""
@@ -316,9 +324,7 @@ class InferencePool:
     def _load(self, place: Place, device: Device) -> None:
         started = self._clock()
         model = place.model
-        session = self._first_that_loads(self._requests(model, device))
-        gate = self._gates.gate(session.provider, device)
-        self._warm_up(session, gate, model)
+        session, gate = self._ready(place, device)
         # On the processor it takes nothing of the device that it was meant for.
         claim = place.bytes if session.provider == self._execution.providers[0].name else 0
         self._shelf.loaded(place, session, gate, claim)
@@ -331,21 +337,51 @@ class InferencePool:
             self._timer.start()
         self._events.emit(ModelLoaded(model.name, session.provider, self._clock() - started))
 
+    def _gate(self, session: Session, model: ModelFile, device: Device) -> DeviceGate:
+        """On the processor a graph whose runs take several threads has a gate of its own, which leaves cores enough."""
+        if session.provider == "cpu" and model.threads > 1 and model.callers:
+            return DeviceGate(model.callers)
+        return self._gates.gate(session.provider, device)
+
+    def _ready(self, place: Place, device: Device) -> tuple[Session, DeviceGate]:
+        """A session that runs, with its gate; where memory runs out it is tried again, as far as there is more."""
+        while True:
+            try:
+                return self._made(place.model, device)
+            except DeviceMemoryError as error:
+                _let_go(error)
+                claimed = self._shelf.claimed(place.device)
+                if self._shares.larger(place, claimed) or not self._relieve(place, narrow=False):
+                    raise
+
+    def _made(self, model: ModelFile, device: Device) -> tuple[Session, DeviceGate]:
+        session = self._first_that_loads(self._requests(model, device))
+        gate = self._gate(session, model, device)
+        self._warm_up(session, gate, model)
+        return session, gate
+
+    def _relieve(self, short: Place, *, narrow: bool) -> bool:
+        """Give back memory of a device that ran out though it should hold all; returns whether there is more now."""
+        if _given_back(self._shelf.release(unneeded=True)):
+            return True
+        with self._lock:
+            if self._emergencies == MOST_EMERGENCIES:
+                return False
+            self._emergencies += 1
+        width = self._gates.narrow(short.device) if narrow else None
+        if width is not None:
+            runs = "one graph runs" if width == 1 else f"{width} graphs run"
+            message = f"{short.model.name}: device {short.device} ran out of memory; {runs} on it at once from now on."
+            self._events.emit(Notice(message, warning=True))
+        return self.release_unused() > 0 or width is not None
+
     def _first_that_loads(self, requests: tuple[LoadRequest, ...]) -> Session:
         for request in requests[:-1]:
             try:
-                return self._load_or_make_room(request)
+                return self._load_session(request)
             except ProviderError as error:
                 self._events.emit(Notice(f"{error.fault}; the next provider is used", warning=True))
-        return self._load_or_make_room(requests[-1])
-
-    def _load_or_make_room(self, request: LoadRequest) -> Session:
-        try:
-            return self._load_session(request)
-        except DeviceMemoryError:
-            if not self.release_unused():
-                raise
-            return self._load_session(request)
+        return self._load_session(requests[-1])
 
     def _warm_up(self, session: Session, gate: DeviceGate, model: ModelFile) -> None:
         """Let a device compile and measure before the first frame; the CPU has nothing to prepare."""

@@ -68,30 +68,33 @@ class Shares:
         needed = self._needed(device, models, narrowest)
         raise self._room.refusal(device.id, needed, claimed, "the models of this step")
 
-    def grow(self, short: Place, claimed: int) -> bool:
-        """Give the graph of a session that is too short a larger share, where there is one.
+    def larger(self, short: Place, claimed: int) -> int | None:
+        """The share that the graph of a session could have that finds its own too small; none where there is none.
 
         Args:
             short: its place.
             claimed: bytes that sessions on its device claim.
-
-        Returns:
-            Whether its share is larger than what it was loaded with.
         """
         if self._execution.memory_limit is None:
-            return False
+            return None
         width = self._gates.width(short.device)
         with self._lock:
             now = self._known(short.model, short.device, width)
             if short.bytes < now:
-                return True  # another thread that ran it was here before
+                return now  # another thread that ran it was here before
             others = sum(self._known(model, short.device, width) for model in self._expected if model != short.model)
             most = (self._room.capacity(short.device, claimed) or 0) - others
             larger = min(2 * now, most)
-            if larger < now + LEAST_GROWTH:
-                return False
-            self._shares[short.model, short.device, width] = larger
-            return True
+            return None if larger < now + LEAST_GROWTH else larger
+
+    def grow(self, short: Place, claimed: int) -> bool:
+        """Give it that share; returns whether there was one."""
+        larger = self.larger(short, claimed)
+        if larger is None:
+            return False
+        with self._lock:
+            self._shares[short.model, short.device, self._gates.width(short.device)] = larger
+        return True
 
     def _needed(self, device: Device, models: tuple[ModelFile, ...], width: int) -> int:
         return sum(self._share(model, device.id, width) for model in models)

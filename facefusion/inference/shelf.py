@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -149,11 +150,20 @@ class Shelf:
                 place.doomed = place.key not in keep
             return self._evict([place for place in self._places.values() if place.doomed])
 
-    def release(self, unused_since: float | None = None) -> int:
-        """Release sessions without a lease, where given only those not used since then; returns how many."""
+    def release(self, *, unused_since: float = math.inf, unneeded: bool = False) -> int:
+        """Release sessions without a lease; returns how many.
+
+        Args:
+            unused_since: only those that nothing has used since then.
+            unneeded: only those that the step does not need.
+        """
         with self._changed:
             return self._evict(
-                [one for one in self._places.values() if unused_since is None or one.last_used <= unused_since]
+                [
+                    one
+                    for one in self._places.values()
+                    if one.last_used <= unused_since and not (unneeded and one.key in self._needed)
+                ]
             )
 
     def retire(self, place: Place) -> None:

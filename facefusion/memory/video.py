@@ -11,7 +11,7 @@ MEBIBYTE = 1 << 20
 
 CONTEXT_BYTES = 512 * MEBIBYTE
 """What a process takes of a card beside its graphs: the context of CUDA with the kernels of cuDNN and cuBLAS and their
-workspace. NVIDIA's own figures for these parts add up to 300 to 500 MB, more on newer cards."""
+workspace. 300 to 500 MB are what is commonly reported."""
 
 SESSION_BYTES = 32 * MEBIBYTE
 """Of a session without weights: handles, streams, the first steps of its arena."""

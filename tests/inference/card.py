@@ -108,12 +108,14 @@ class Arena:
 class CardSession:
     """Doubles its input, with the weights and the workspace of its model on a card."""
 
-    def __init__(self, card: FakeCard, name: str, weights: int, workspace: int, limit: int | None) -> None:
+    def __init__(
+        self, card: FakeCard, name: str, weights: int, workspaces: Mapping[str, int], limit: int | None
+    ) -> None:
         self.provider = "cuda"
         value = GraphValue((1, 2), np.dtype(np.float32))
         self.signature = GraphSignature({"x": value}, {"y": value})
         self._name = name
-        self._workspace = workspace
+        self._workspaces = workspaces
         self._arena = Arena(card, limit)
         card.begin(name)
         weakref.finalize(self, card.end, self._arena, name)
@@ -121,12 +123,13 @@ class CardSession:
             self._arena.use(weights)
 
     def run(self, inputs: Mapping[str, Tensor], options: RunOptions | None = None) -> dict[str, Tensor]:
+        workspace = self._workspaces.get(self._name, 64 * MEBIBYTE)
         with out_of_memory(self._name, "run"):
-            self._arena.use(self._workspace)
+            self._arena.use(workspace)
         try:
             return {"y": inputs["x"] * 2}
         finally:
-            self._arena.free(self._workspace)
+            self._arena.free(workspace)
 
 
 class out_of_memory:  # noqa: N801 - reads as a statement
@@ -144,7 +147,7 @@ class out_of_memory:  # noqa: N801 - reads as a statement
 
 
 def loader(*cards: FakeCard, workspaces: Mapping[str, int] | None = None) -> Callable[[LoadRequest], CardSession]:
-    """Makes sessions on cards: weights as large as the file, a workspace of 64 MiB where nothing else is said."""
+    """Makes sessions on cards: weights as large as the file, a workspace of 64 MiB where nothing else is said then."""
 
     def load(request: LoadRequest) -> CardSession:
         options = request.providers[0][1].to_runtime()
@@ -155,7 +158,7 @@ def loader(*cards: FakeCard, workspaces: Mapping[str, int] | None = None) -> Cal
             card,
             name,
             request.model.path.stat().st_size,
-            (workspaces or {}).get(name, 64 * MEBIBYTE),
+            {} if workspaces is None else workspaces,
             None if limit is None else int(limit),
         )
 

@@ -24,6 +24,7 @@ from facefusion.inference.pool import InferencePool, MemoryStrategy
 from facefusion.inference.runner import PooledGraph
 from facefusion.inference.session import DeviceMemoryError, ModelFile
 from facefusion.memory.video import CONTEXT_BYTES, MEBIBYTE
+from facefusion.observability.events import Notice
 from tests.inference.card import FakeCard, loader, weights
 from tests.inference.fakes import Heard, execution
 
@@ -42,7 +43,7 @@ def _files(tmp_path_factory):
     FILES[:] = models(tmp_path_factory.mktemp("files"), "abcde", megabytes=1)
 
 
-def pool(*cards, limit=None, gate_count=1, workspaces=None, provider="cuda", **options):
+def pool(*cards, limit=None, gate_count=1, workspaces=None, provider="cuda", heard=None, **options):
     devices = tuple(Device(card.number, f"card {card.number}", card.capacity, card.uuid) for card in cards)
     plan = execution(provider, devices=devices, memory_limit=limit, gate_count=gate_count, cache=FOLDERS[0])
 
@@ -50,7 +51,7 @@ def pool(*cards, limit=None, gate_count=1, workspaces=None, provider="cuda", **o
         return next((memory for card in cards if (memory := card.read(uuid))), None)
 
     load = loader(*cards, workspaces=workspaces)
-    return InferencePool(plan, events=Heard(), load=load, read=read, idle_seconds=0, **options)
+    return InferencePool(plan, events=heard or Heard(), load=load, read=read, idle_seconds=0, **options)
 
 
 def models(folder, names, megabytes=4):
@@ -386,6 +387,37 @@ def test_a_share_does_not_grow_into_what_others_need(tmp_path):
         PooledGraph(shared, b, interruption).run(ROW)
         assert len(card.loads) <= 3
         assert card.most <= room_for(2) + 100 * MEBIBYTE
+
+
+def test_memory_that_runs_out_though_all_should_fit_does_not_load_with_each_frame(tmp_path):
+    card, stop, heard = FakeCard(room_for(2) + 2 * 3 * 64 * MEBIBYTE + 300 * MEBIBYTE), StopToken(), Heard()
+    a, b = models(tmp_path, "ab")
+    real: dict[str, int] = {}
+    with pool(card, gate_count=4, workspaces=real, heard=heard) as shared, Interruption(stop) as interruption:
+        shared.expect([a, b])
+        run_a, run_b = (PooledGraph(shared, model, interruption).run for model in (a, b))
+        run_a(ROW)
+        run_b(ROW)
+        real |= {"a": 700 * MEBIBYTE, "b": 700 * MEBIBYTE}
+        with pytest.raises(DeviceMemoryError):
+            for _ in range(100):
+                run_a(ROW)
+                run_b(ROW)
+        assert len(card.loads) <= 12  # of up to 200 runs
+        assert [event.message for event in heard.events if isinstance(event, Notice)] == [
+            "b: device 0 ran out of memory; 2 graphs run on it at once from now on."
+        ]
+
+
+def test_what_the_step_does_not_need_goes_first_where_memory_runs_out(tmp_path):
+    card, stop = FakeCard(8 * GIB, tells_own=False), StopToken()
+    a, b, x = models(tmp_path, "abx")
+    with pool(card, workspaces={"a": GIB}) as shared, Interruption(stop) as interruption:
+        use(shared, b, x)
+        shared.expect([a, b])
+        card.others = card.capacity - card.taken - GIB + 10 * MEBIBYTE
+        PooledGraph(shared, a, interruption).run(ROW)
+        assert sorted(card.alive) == ["a", "b"]
 
 
 # --- Strategies ---
