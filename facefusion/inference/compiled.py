@@ -1,9 +1,9 @@
-"""Folders in which providers keep what they compiled, so that a process killed in the midst of it does no harm.
+"""Folders in which what was compiled of graphs is kept, so that a process killed in the midst of it does no harm.
 
 TensorRT writes an engine straight under its final name, and refuses to make a session from half of one. So each folder
 carries a list of its files, written once they are whole. Whoever opens a folder that differs from its list empties it,
 and it is compiled anew. A lock beside the folder, which dies with its process, keeps two processes from compiling the
-same graph at once.
+same graph at once. Of the folders that lie together, those go that were not opened for longest, once all take too much.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ import json
 import logging
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import filelock
 
 logger = logging.getLogger(__name__)
+
+MOST_BYTES = 16 << 30
+"""Of all folders that lie together: every model of a run, for two cards or versions."""
 
 LIST = "complete.json"
 """Name and size of each file, and the time of its last change in nanoseconds."""
@@ -41,7 +44,7 @@ def compiling(folders: Sequence[Path]) -> Iterator[None]:
             if taken and is_filled(taken[0]):
                 break
             folder.parent.mkdir(parents=True, exist_ok=True)
-            held.enter_context(filelock.FileLock(folder.with_name(f"{folder.name}.lock")))
+            held.enter_context(_lock(folder))
             _open(folder)
             taken.append(folder)
         try:
@@ -49,7 +52,8 @@ def compiling(folders: Sequence[Path]) -> Iterator[None]:
         finally:
             # Also after a failure: what was written before it came back is whole.
             for folder in taken:
-                _seal(folder)
+                if _seal(folder):
+                    _make_room(folder.parent, taken)
 
 
 def is_filled(folder: Path) -> bool:
@@ -69,20 +73,42 @@ def discard(folders: Sequence[Path]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
+def _make_room(parent: Path, kept: Sequence[Path]) -> None:
+    """Remove folders until the rest takes no more than it may; what a session has loaded it needs no more."""
+    lists = sorted(parent.glob(f"*/{LIST}"), key=lambda path: path.stat().st_mtime_ns)
+    sizes = {path.parent: sum(size for size, _ in _listed(path.parent).values()) for path in lists}
+    surplus = sum(sizes.values()) - MOST_BYTES
+    for folder, size in sizes.items():
+        if surplus <= 0:
+            return
+        if folder not in kept:
+            with suppress(filelock.Timeout), _lock(folder, wait=False):
+                shutil.rmtree(folder)
+                surplus -= size
+
+
+def _lock(folder: Path, *, wait: bool = True) -> filelock.BaseFileLock:
+    return filelock.FileLock(folder.with_name(f"{folder.name}.lock"), timeout=-1 if wait else 0)
+
+
 def _open(folder: Path) -> None:
     if folder.exists() and _listed(folder) != _found(folder):
         logger.info("%s was left half written, and is compiled anew", folder)
         shutil.rmtree(folder)
     folder.mkdir(exist_ok=True)
+    if is_filled(folder):
+        (folder / LIST).touch()  # it was used now
 
 
-def _seal(folder: Path) -> None:
+def _seal(folder: Path) -> bool:
+    """Write down what lies in a folder; whether that is something new."""
     found = _found(folder)
     if found == _listed(folder):
-        return
+        return False
     draft = folder / f"{LIST}.part"
     draft.write_text(json.dumps(found), encoding="utf-8")
     draft.replace(folder / LIST)
+    return True
 
 
 def _found(folder: Path) -> dict[str, list[int]]:

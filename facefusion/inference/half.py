@@ -7,46 +7,39 @@ float16, while inputs, outputs and the operators that have no such kernel or los
 
 from __future__ import annotations
 
-import logging
-import os
+import contextlib
 from pathlib import Path
 
-import filelock
-
 from facefusion.core.errors import ModelError, ResourceError
-
-logger = logging.getLogger(__name__)
+from facefusion.inference.compiled import compiling, is_filled
 
 LARGEST = 2**31 - 1
 """Bytes of the largest graph that one file can hold."""
 
 
-def half_graph(path: Path, copy: Path) -> Path:
+def half_graph(path: Path, folder: Path) -> Path:
     """The copy in half precision, made where it is not there yet.
 
     It takes some seconds and several times the file's size in memory, once for each graph.
 
     Args:
         path: of the graph.
-        copy: where it goes; its name tells from which graph and by which converter it is made.
+        folder: where the copy is kept; its name tells from which graph and by which converter it is made.
 
     Raises:
         ModelError: the graph cannot be read or converted.
         ResourceError: the copy cannot be written.
     """
-    if copy.exists():
-        return copy
+    copy = folder / "graph.onnx"
     try:
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        with filelock.FileLock(copy.with_suffix(".lock")):
-            if not copy.exists():
-                content = _converted(path)
-                draft = copy.with_suffix(f".{os.getpid()}.part")
-                draft.write_bytes(content)
-                draft.replace(copy)
+        with compiling([folder]):
+            if not is_filled(folder):
+                copy.write_bytes(_converted(path))
     except OSError as error:
+        with contextlib.suppress(OSError):
+            copy.unlink()  # it may be half a file, which would count as whole
         raise ResourceError(
-            f"the copy of {path.name} in half precision cannot be written to {copy} ({error.strerror or error})",
+            f"the copy of {path.name} in half precision cannot be written to {folder} ({error.strerror or error})",
             "Free some space there, or leave --inference-precision at auto.",
         ) from error
     return copy

@@ -10,9 +10,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import filelock
 import pytest
 
 from facefusion.core.errors import ProviderError
+from facefusion.inference import compiled
 from facefusion.inference.compiled import LIST, compiling, is_filled
 from facefusion.inference.execution import Device
 from facefusion.inference.providers.registry import PROVIDERS
@@ -139,6 +141,34 @@ def test_a_shared_folder_is_left_to_others_where_the_own_one_is_filled(engines):
         leave.set()
         other.result(10)
     assert (timing / "cc90.timing").read_bytes() == b"kernels"
+
+
+def fill(folder, size=10):
+    with compiling([folder]):
+        (folder / "a.engine").write_bytes(bytes(size))
+    return folder
+
+
+def test_what_was_not_used_for_longest_goes_once_all_take_too_much(engines, monkeypatch):
+    monkeypatch.setattr(compiled, "MOST_BYTES", 35)
+    first, second, third = (fill(engines.with_name(name)) for name in ("first", "second", "third"))
+    with compiling([first]):
+        pass  # used again
+    fourth = fill(engines.with_name("fourth"))
+    assert [is_filled(folder) for folder in (first, second, third, fourth)] == [True, False, True, True]
+    fill(engines.with_name("fifth"), 100)  # one alone may be larger
+    assert [is_filled(folder) for folder in (first, third, fourth)] == [False] * 3
+    assert is_filled(engines.with_name("fifth"))
+
+
+def test_what_another_process_compiles_is_not_removed_under_it(engines, monkeypatch):
+    first = fill(engines.with_name("first"))
+    monkeypatch.setattr(compiled, "MOST_BYTES", 5)
+    with filelock.FileLock(first.with_name("first.lock")):
+        fill(engines.with_name("second"))
+        assert is_filled(first)
+    fill(engines.with_name("third"))
+    assert not is_filled(first)
 
 
 class EngineSession(Session):

@@ -229,4 +229,4 @@ def test_settings_of_precision_and_recordings_reach_the_provider():
     (request,) = execution.requests(ModelFile("a", Path("a.onnx")), "ab" * 32, execution.devices[0])
     assert request.options.to_runtime()["enable_cuda_graph"] == "1"
     assert request.options == request.providers[0][1]
-    assert "half_copy=" + repr(Path("cache/half") / f"{'ab' * 16}-1.31.1.onnx") in repr(request.options)
+    assert "half_folder=" + repr(Path("cache/half") / f"{'ab' * 16}-1.31.1") in repr(request.options)

@@ -90,10 +90,10 @@ def test_full_precision_on_cuda_rounds_nothing():
 
 def test_half_precision_on_cuda_is_a_copy_of_the_graph_named_by_what_it_is_made_of():
     def copy(**changes):
-        return cuda.options(replace(PLACEMENT, **changes)).half_copy
+        return cuda.options(replace(PLACEMENT, **changes)).half_folder
 
     assert [copy(half=half) for half in (None, False)] == [None, None]
-    assert copy(half=True) == Path("cache/half") / f"{'ab' * 16}-1.31.1.onnx"
+    assert copy(half=True) == Path("cache/half") / f"{'ab' * 16}-1.31.1"
     assert copy(half=True) != copy(half=True, model_digest="cd" * 32)
     assert copy(half=True) != copy(half=True, runtime=replace(GPU_RUNTIME, version="1.32.0"))
     assert copy(half=True, model_digest="") is None  # the provider is only tried out, with a graph of text
@@ -114,7 +114,7 @@ def test_behind_tensorrt_cuda_takes_the_graph_as_it_is():
     assert [provider.name for provider, _ in request.providers] == ["tensorrt", "cuda", "cpu"]
     behind = request.providers[1][1]
     assert isinstance(behind, cuda.CudaOptions)
-    assert (behind.half_copy, behind.replayed()) == (None, False)
+    assert (behind.half_folder, behind.replayed()) == (None, False)
 
 
 @pytest.mark.parametrize("name", ["cuda", "tensorrt"])

@@ -55,8 +55,8 @@ class CudaOptions(ProviderOptions):
     """Let tensor cores round factors to 10 bits of mantissa (TF32), as ONNX Runtime does unless told otherwise."""
     replay: bool = False
     """Record what a graph launches, and replay it."""
-    half_copy: Path | None = None
-    """Where the graph lies in half precision, which is loaded in place of the model's own; none for full precision."""
+    half_folder: Path | None = None
+    """Where the graph is kept in half precision, which is loaded in place of the model's; none for full precision."""
 
     def to_runtime(self) -> dict[str, str]:
         """See :class:`ProviderOptions`."""
@@ -76,11 +76,11 @@ class CudaOptions(ProviderOptions):
 
     def graph(self, path: Path) -> Path:
         """See :class:`ProviderOptions`."""
-        if self.half_copy is None:
+        if self.half_folder is None:
             return path
         from facefusion.inference.half import half_graph  # noqa: PLC0415 - the options list the providers
 
-        return half_graph(path, self.half_copy)
+        return half_graph(path, self.half_folder)
 
     def memory(self) -> DeviceMemory:
         """See :class:`ProviderOptions`."""
@@ -98,7 +98,7 @@ class CudaOptions(ProviderOptions):
 def options(placement: Placement) -> CudaOptions:
     """Exhaustive search, but on cards that it does not suit; the precision that is asked for."""
     tried = not placement.model_digest  # then the graph is one of text, which no card runs
-    copy = placement.cache / "half" / f"{placement.model_digest[:32]}-{placement.runtime.version}.onnx"
+    folder = placement.cache / "half" / f"{placement.model_digest[:32]}-{placement.runtime.version}"
     return CudaOptions(
         device_id=placement.device_id,
         memory_limit=placement.memory_limit,
@@ -106,13 +106,13 @@ def options(placement: Placement) -> CudaOptions:
         full_workspace=placement.memory_limit is None,
         rounded_products=placement.half is not False,
         replay=placement.replay and not tried,
-        half_copy=copy if placement.half and not tried else None,
+        half_folder=folder if placement.half and not tried else None,
     )
 
 
 def companion_options(placement: Placement) -> CudaOptions:
     """For nodes that TensorRT leaves over: the graph stays as it is, and nothing is recorded."""
-    return replace(options(placement), replay=False, half_copy=None)
+    return replace(options(placement), replay=False, half_folder=None)
 
 
 def obstacle(runtime: Runtime) -> Obstacle | None:
