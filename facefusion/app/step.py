@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -12,12 +13,12 @@ from pathlib import Path
 from facefusion.app.calibration import thread_plans
 from facefusion.app.faces import build_analyser, build_masker, check_padding, face_models, mask_models
 from facefusion.app.models import Models, Runners, open_store
-from facefusion.app.resources import Resources, threads_per_run
+from facefusion.app.resources import Resources, Sizes, threads_per_run
 from facefusion.app.selection import face_selectors, nobody
 from facefusion.app.sessions import Sessions
 from facefusion.app.sources import Photos, read_sources, source_photos
 from facefusion.app.subject import Subject, face_finder
-from facefusion.app.video import VideoJob
+from facefusion.app.video import VideoJob, planned_encoding
 from facefusion.config.request import check_output_kind
 from facefusion.config.settings import MiscSettings, PathsSettings, ProcessorsSettings
 from facefusion.config.state import Snapshot
@@ -26,8 +27,10 @@ from facefusion.content.families import build_judge
 from facefusion.content.settings import ContentAnalyserSettings
 from facefusion.core.errors import ResourceError, UsageError
 from facefusion.core.formats import MediaKind, is_moving_image, kind_of
+from facefusion.core.graph import PICTURES_AT_ONCE
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
+from facefusion.core.values import Size
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.bench import Bench
 from facefusion.faces.mask.base import MaskUse
@@ -36,6 +39,7 @@ from facefusion.faces.traits import automatic_filters, check_ages
 from facefusion.inference.interruption import Interruption
 from facefusion.media.codecs import check_encoder
 from facefusion.media.container import container_of
+from facefusion.media.encoding import Encoding
 from facefusion.media.output_size import OutputSize
 from facefusion.media.settings import OutputSettings, TrimSettings, WorkflowSettings
 from facefusion.media.sound import check_sound_encoder
@@ -109,8 +113,8 @@ class _Step:
         models = Models(store, self._model_choices(), self._events, threads, plans)
         self._stop.check()
         resources = Resources(self._snapshot, subject.info, self._sessions, self._events, self._stack)
-        resources.pool.expect(models.files())
-        resources.check_models(models)
+        resources.pool.expect(models.files(), min(resources.together, PICTURES_AT_ONCE))
+        resources.check(models, *self._foreseen(subject, models, output))
         resources.pool.preload(models.files())
         runners = models.runners(resources.pool, self._stack.enter_context(Interruption(self._stop)))
         bench = Bench(runners, models.companions)
@@ -277,6 +281,16 @@ class _Step:
             masker=build_masker(self._snapshot, self._masks(chosen), models.cards, Bench(runners, models.companions)),
         )
         return chosen.kind.build(workshop)
+
+    def _foreseen(self, subject: Subject, models: Models, output: Path) -> tuple[Sizes, Encoding | None]:
+        """What will come out, as far as that is known before any processor is built."""
+        size = subject.info.size
+        scale = math.prod(int(card.number("scale", 1)) for card in models.cards.values())
+        processed = Size(size.width * scale, size.height * scale)
+        result = self._wanted_size(output).of(subject.info) or processed
+        if subject.still is not None:
+            return Sizes(processed, result), None
+        return Sizes(processed, result), planned_encoding(self._snapshot, subject.info, result, output)
 
     def _process(
         self, subject: Subject, output: Path, work: FrameWork, resources: Resources, models: Models

@@ -72,17 +72,18 @@ class Execution:
             return slots if provider.concurrent else 1
         return self.gate_count or slots
 
-    def share(self, model: ModelFile, runs: int | None) -> int:
+    def share(self, model: ModelFile, runs: int | None, pictures: int) -> int:
         """Bytes of device memory that the session of a graph may take.
 
         Args:
             model: whose graph it is.
             runs: of the graph that may be under way at once; none for any number, which tells nothing.
+            pictures: that may go through it in one run.
         """
         provider = self.providers[0]
         half = provider.halves if self.half else self.half is None and provider.half_by_itself
         size = model.path.stat().st_size
-        return session_video_bytes(size, workspace=model.workspace, runs=runs or 1, half=half)
+        return session_video_bytes(size, workspace=model.workspace * pictures, runs=runs or 1, half=half)
 
     def requests(
         self, model: ModelFile, digest: str, device: Device, share: int | None = None

@@ -141,11 +141,15 @@ class InferencePool:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def expect(self, models: Iterable[ModelFile]) -> None:
+    def expect(self, models: Iterable[ModelFile], pictures: int = 1) -> None:
         """A step begins that runs these graphs with each frame: their sessions stay longest.
 
         Where the memory of a device does not hold them with as many runs at once as its gate lets through, the gate is
         narrowed, unless the user has set its width.
+
+        Args:
+            models: whose graphs these are.
+            pictures: that go through a graph in one run at most.
 
         Raises:
             ModelError: a file cannot be read.
@@ -154,8 +158,9 @@ class InferencePool:
         models = tuple(dict.fromkeys(models))
         for model in models:
             self._digests.digest(model.path)  # tells best of a file that cannot be read
+        self._shares.begin(models, pictures)
         for device in self._execution.devices:
-            self._shares.plan(device, models, self._shelf.claimed(device.id))
+            self._shares.plan(device, self._shelf.claimed(device.id))
         with self._lock:
             self._emergencies = 0
         self._shelf.weigh(lambda place: self._shares.claim(place.model, place.device, place.bytes))

@@ -32,8 +32,9 @@ class Shares:
         self._gates = gates
         self._room = room
         self._lock = threading.Lock()
-        self._shares: dict[tuple[ModelFile, int, int | None], int] = {}
-        """By graph, device and width of its gate."""
+        self._shares: dict[tuple[ModelFile, int, int | None, int], int] = {}
+        """By graph, device, width of its gate, and pictures in a run."""
+        self._pictures = 1
         self._expected: tuple[ModelFile, ...] = ()
 
     @property
@@ -49,23 +50,26 @@ class Shares:
         """What a loaded session claims: what it is held to, where it is, else what it is estimated to take now."""
         return self.of(model, number) if claimed and self._execution.memory_limit is None else claimed
 
-    def plan(self, device: Device, models: tuple[ModelFile, ...], claimed: int) -> None:
-        """Choose how many runs may be under way on a device, so that the graphs of a step fit.
+    def begin(self, models: tuple[ModelFile, ...], pictures: int) -> None:
+        """A step begins that runs these graphs, with so many pictures in a run at most."""
+        self._expected, self._pictures = models, pictures
+
+    def plan(self, device: Device, claimed: int) -> None:
+        """Choose how many runs may be under way on a device, so that the graphs of the step fit.
 
         Raises:
             ResourceError: they do not.
         """
-        self._expected = models
         capacity = self._room.capacity(device.id, claimed)
         widest = self._execution.slots(self._execution.providers[0], device)
         if capacity is None or widest is None:
             return
         narrowest = widest if self._execution.gate_count else 1
         for width in range(widest, narrowest - 1, -1):
-            if self._needed(device, models, width) <= capacity:
+            if self._needed(device, width) <= capacity:
                 self._gates.set_width(device.id, width)
                 return
-        needed = self._needed(device, models, narrowest)
+        needed = self._needed(device, narrowest)
         raise self._room.refusal(device.id, needed, claimed, "the models of this step")
 
     def larger(self, short: Place, claimed: int) -> int | None:
@@ -93,18 +97,19 @@ class Shares:
         if larger is None:
             return False
         with self._lock:
-            self._shares[short.model, short.device, self._gates.width(short.device)] = larger
+            self._shares[short.model, short.device, self._gates.width(short.device), self._pictures] = larger
         return True
 
-    def _needed(self, device: Device, models: tuple[ModelFile, ...], width: int) -> int:
-        return sum(self._share(model, device.id, width) for model in models)
+    def _needed(self, device: Device, width: int) -> int:
+        return sum(self._share(model, device.id, width) for model in self._expected)
 
     def _share(self, model: ModelFile, number: int, width: int | None) -> int:
         with self._lock:
             return self._known(model, number, width)
 
     def _known(self, model: ModelFile, number: int, width: int | None) -> int:
-        share = self._shares.get((model, number, width))
+        key = model, number, width, self._pictures
+        share = self._shares.get(key)
         if share is None:
-            share = self._shares[model, number, width] = self._execution.share(model, width)
+            share = self._shares[key] = self._execution.share(model, width, self._pictures)
         return share

@@ -177,7 +177,8 @@ def test_a_thread_that_holds_a_lease_is_refused_where_it_would_wait_for_itself(t
 
 def test_what_never_fits_is_refused_and_nothing_is_released_for_it(tmp_path):
     card = FakeCard(8 * GIB)
-    (a,), (large,) = models(tmp_path, "a"), models(tmp_path, "x", megabytes=300)
+    a, large = models(tmp_path, "ax")
+    large = replace(large, workspace=300 * MEBIBYTE)
     with pool(card, limit=room_for(2)) as shared:
         use(shared, a)
         with pytest.raises(ResourceError, match="x and the models that are in use take about"):
@@ -268,6 +269,16 @@ def test_half_precision_halves_what_a_step_needs(tmp_path):
         assert shared.request(a).providers[0][1].to_runtime()["trt_max_workspace_size"] == str(64 * MEBIBYTE)
     with pool(FakeCard(8 * GIB), limit=limit) as shared, pytest.raises(ResourceError):
         shared.expect(files)
+
+
+def test_pictures_that_go_through_a_graph_together_take_as_many_times_its_workspace(tmp_path):
+    (a,) = models(tmp_path, "a")
+    a = replace(a, workspace=100 * MEBIBYTE)
+    limit = CONTEXT_BYTES + (32 + 5 + 399) * MEBIBYTE
+    with pool(FakeCard(8 * GIB), limit=limit) as shared:
+        shared.expect([a], 3)
+        with pytest.raises(ResourceError):
+            shared.expect([a], 4)
 
 
 def test_the_gate_is_narrowed_to_what_fits_unless_the_user_set_it(tmp_path):
