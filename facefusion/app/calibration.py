@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from functools import partial
 
@@ -55,18 +56,22 @@ def calibrate(snapshot: Snapshot, events: EventSink, stop: StopToken) -> None:
     cores = usable_cores()
     if cores == 1 or snapshot.get(ExecutionSettings).execution_providers[:1] != ("cpu",):
         return
-    plans, found = thread_plans(), dict[str, Division]()
+    plans, found = thread_plans(), dict[str, Division | None]()
     for model, digest in _models(snapshot, events, stop):
         stop.check()
-        if plans.of(digest) is None and (chosen := _measure(model, digest, cores, events)) is not None:
-            plans.remember(digest, chosen)
-            found[model.name] = chosen
-    if found:
-        several = [f"{name} on {plan.threads}" for name, plan in found.items() if plan.threads > 1]
-        what = ", ".join(several) or "none"
-        events.emit(
-            Notice(f"--auto-tune measured {len(found)} models on {cores} cores; run on several threads: {what}.")
-        )
+        if plans.of(digest) is None:
+            with contextlib.suppress(ModelError):  # said when the step runs, if it needs the model at all
+                found |= _measured(model, digest, cores, events)
+            if chosen := found.get(model.name):
+                plans.remember(digest, chosen)
+    known = {name: plan for name, plan in found.items() if plan is not None}
+    if known:
+        several = ", ".join(f"{name} on {plan.threads}" for name, plan in known.items() if plan.threads > 1)
+        message = f"--auto-tune measured {len(known)} models on {cores} cores; run on several threads: "
+        events.emit(Notice(f"{message}{several or 'none'}."))
+    if len(known) < len(found):
+        message = "--auto-tune could not tell how models use the cores best, since other programs use them too"
+        events.emit(Notice(f"{message}; a later run tries again."))
 
 
 def _models(snapshot: Snapshot, events: EventSink, stop: StopToken) -> Iterator[tuple[ModelFile, str]]:
@@ -84,18 +89,19 @@ def _models(snapshot: Snapshot, events: EventSink, stop: StopToken) -> Iterator[
             yield ModelFile(card.name, path), digest_of(path)
 
 
-def _measure(model: ModelFile, digest: str, cores: int, events: EventSink) -> Division | None:
-    """How a model is best run; none where its graph leaves too much open, or cannot be run."""
+def _measured(model: ModelFile, digest: str, cores: int, events: EventSink) -> dict[str, Division | None]:
+    """How a model is best run, by its name; none where the machine is too busy. Empty where its graph is too open.
+
+    Raises:
+        ModelError: the graph cannot be loaded or run.
+    """
     runtime = read_runtime()
     execution = Execution((PROVIDERS["cpu"],), (Device(0),), runtime, caches_folder())
     load = OptimisedGraphs(graphs_folder(), runtime.version, events)
     request = execution.requests(model, digest, Device(0))[0]
-    try:
-        fed = closed_shapes(load(request).signature)
-        if fed is None:
-            return None
-        measured = measure_divisions(request, fed, cores, MEASURED_SECONDS, load=load)
-        again = partial(measure_division, request, fed, seconds=MEASURED_SECONDS, load=load)
-        return choose(request, fed, measured, again, load=load)
-    except ModelError:  # said when the step runs, if it needs the model at all
-        return None
+    fed = closed_shapes(load(request).signature)
+    if fed is None:
+        return {}
+    measured = measure_divisions(request, fed, cores, MEASURED_SECONDS, load=load)
+    again = partial(measure_division, request, fed, seconds=MEASURED_SECONDS, load=load)
+    return {model.name: choose(request, fed, measured, again, load=load)}

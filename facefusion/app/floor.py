@@ -8,6 +8,7 @@ from pathlib import Path
 
 from facefusion.app.calibration import thread_plans, usable_cores
 from facefusion.app.models import CODE_ONLY
+from facefusion.app.paths import graphs_folder
 from facefusion.app.sessions import Sessions
 from facefusion.app.video import planned_encoding
 from facefusion.catalogue.catalogue import Catalogue
@@ -19,10 +20,13 @@ from facefusion.core.floor import Floor
 from facefusion.core.report import RunReport
 from facefusion.inference.bare import measure_division, measure_divisions
 from facefusion.inference.calibration import choose
+from facefusion.inference.optimised import OptimisedGraphs
 from facefusion.inference.pool import InferencePool
+from facefusion.inference.runtime import read_runtime
 from facefusion.media.probe import probe
 from facefusion.media.settings import TrimSettings
 from facefusion.media.transcode import transcode_seconds
+from facefusion.observability.events import Fanout
 
 MEASURED_SECONDS = 0.5
 """For which each graph is run in each way to use the cores."""
@@ -57,15 +61,18 @@ def measure_floor(snapshot: Snapshot, sessions: Sessions, report: RunReport, fol
 def _networks(pool: InferencePool, cores: int) -> dict[str, float]:
     """Seconds of all runs of each model. How it runs best is remembered on the way."""
     plans, seconds, longest = thread_plans(), defaultdict[str, float](float), defaultdict[str, float](float)
+    load = OptimisedGraphs(graphs_folder(), read_runtime().version, Fanout())
     for runs in pool.tally.runs():
         request = pool.request(runs.model)
-        measured = measure_divisions(request, runs.fed, cores, MEASURED_SECONDS)
-        least = runs.count * min(measured.values())
+        measured = measure_divisions(request, runs.fed, cores, MEASURED_SECONDS, load=load)
+        least = runs.count * min(timing.seconds for timing in measured.values())
         seconds[runs.model.name] += least
         if request.is_for_the_processor and least > longest[runs.model.name]:
             longest[runs.model.name] = least
-            again = partial(measure_division, request, runs.fed, seconds=MEASURED_SECONDS)
-            plans.remember(digest_of(runs.model.path), choose(request, runs.fed, measured, again))
+            again = partial(measure_division, request, runs.fed, seconds=MEASURED_SECONDS, load=load)
+            chosen = choose(request, runs.fed, measured, again, load=load)
+            if chosen is not None:
+                plans.remember(digest_of(runs.model.path), chosen)
     return dict(seconds)
 
 

@@ -28,6 +28,16 @@ class Division:
         return f"{self.callers} x {self.threads}"
 
 
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """What was measured of one way."""
+
+    seconds: float
+    """Per run."""
+    share: float = 1.0
+    """Of the threads' time that the processor gave them; well below 1 where other programs worked."""
+
+
 def divisions(cores: int) -> Iterator[Division]:
     """One thread for each run, a single run on all cores, and the powers of two between."""
     threads = 1
@@ -45,8 +55,8 @@ def measure_divisions(
     *,
     load: SessionLoader = OrtSession,
     clock: Callable[[], float] = time.perf_counter,
-) -> dict[Division, float]:
-    """Seconds per run of a graph on a machine that does nothing else, for each way to divide its cores.
+) -> dict[Division, Timing]:
+    """What a graph takes on a machine that does nothing else, for each way to divide its cores.
 
     Args:
         request: how to load it; its model's number of threads is replaced.
@@ -73,10 +83,10 @@ def measure_division(
     *,
     load: SessionLoader = OrtSession,
     clock: Callable[[], float] = time.perf_counter,
-) -> float:
-    """Seconds per run of a graph with one way to divide the cores; see :func:`measure_divisions`."""
+) -> Timing:
+    """What a graph takes with one way to divide the cores; see :func:`measure_divisions`."""
     session = load(with_threads(request, division.threads))
-    return _measured(session.run, noise(fed), division.callers, seconds, clock)
+    return _measured(session.run, noise(fed), division, seconds, clock)
 
 
 def with_threads(request: LoadRequest, threads: int) -> LoadRequest:
@@ -87,12 +97,12 @@ def with_threads(request: LoadRequest, threads: int) -> LoadRequest:
 def _measured(
     run: Callable[[Mapping[str, Tensor]], object],
     inputs: Mapping[str, Tensor],
-    callers: int,
+    division: Division,
     seconds: float,
     clock: Callable[[], float],
-) -> float:
+) -> Timing:
     run(inputs)  # the first one allocates
-    ready = threading.Barrier(callers)
+    ready = threading.Barrier(division.callers)
 
     def call() -> tuple[float, float, int]:
         ready.wait()
@@ -102,10 +112,12 @@ def _measured(
             count += 1
         return begin, clock(), count
 
-    with ThreadPoolExecutor(max_workers=callers) as executor:
-        spans = [future.result() for future in [executor.submit(call) for _ in range(callers)]]
-    rates = (count / (end - begin) for begin, end, count in spans)
-    return 1 / sum(rates)
+    with ThreadPoolExecutor(max_workers=division.callers) as executor:
+        used = time.process_time()
+        spans = [future.result() for future in [executor.submit(call) for _ in range(division.callers)]]
+        used = time.process_time() - used
+    rate = sum(count / (end - begin) for begin, end, count in spans)
+    return Timing(1 / rate, used / (division.threads * sum(end - begin for begin, end, _ in spans)))
 
 
 def noise(fed: Fed) -> dict[str, Tensor]:

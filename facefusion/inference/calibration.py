@@ -19,7 +19,7 @@ from facefusion.core.errors import ModelError
 from facefusion.core.graph import PICTURES_AT_ONCE, GraphSignature
 from facefusion.core.instruction_sets import instruction_sets
 from facefusion.core.storage import write_whole
-from facefusion.inference.bare import Division, noise, with_threads
+from facefusion.inference.bare import Division, Timing, noise, with_threads
 from facefusion.inference.session import LoadRequest, ModelFile, OrtSession, SessionLoader
 from facefusion.inference.tally import Fed
 
@@ -31,19 +31,25 @@ MOST_GRAPHS = 1 << 10
 """That are remembered."""
 
 
-Measure: TypeAlias = Callable[[Division], float]
-"""Seconds per run of a graph with one way to divide the cores."""
+QUIET = 0.9
+"""Share of the processor that runs on one thread each get on a machine that does little else. On a busy one, other
+programs decide which way seems faster."""
+
+Measure: TypeAlias = Callable[[Division], Timing]
+"""What a graph takes with one way to divide the cores."""
 
 
 def choose(
     request: LoadRequest,
     fed: Fed,
-    measured: Mapping[Division, float],
+    measured: Mapping[Division, Timing],
     measure: Measure,
     *,
     load: SessionLoader = OrtSession,
-) -> Division:
+) -> Division | None:
     """The way to divide the cores that is best by what was measured, and gives the bits of one thread.
+
+    None where the machine was too busy to tell.
 
     Args:
         request: how to load the graph; its model's number of threads is replaced.
@@ -56,12 +62,21 @@ def choose(
         ModelError: the graph cannot be loaded or run.
     """
     single = next(division for division in measured if division.threads == 1)
-    for division in sorted(measured, key=lambda one: measured[one]):
-        if measured[division] >= CLEARLY * measured[single]:
+    if measured[single].share < QUIET:
+        return None
+    for division in sorted(measured, key=lambda one: measured[one].seconds):
+        if not _is_clearly_faster(measured[division], measured[single]):
             break
-        if measure(division) < CLEARLY * measure(single) and _same_bits(request, fed, division.threads, load):
+        timing, yardstick = measure(division), measure(single)
+        if yardstick.share < QUIET:
+            return None
+        if _is_clearly_faster(timing, yardstick) and _same_bits(request, fed, division.threads, load):
             return division
     return single
+
+
+def _is_clearly_faster(timing: Timing, yardstick: Timing) -> bool:
+    return timing.seconds < CLEARLY * yardstick.seconds
 
 
 def closed_shapes(signature: GraphSignature) -> Fed | None:

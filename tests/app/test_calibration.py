@@ -27,6 +27,7 @@ def plans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ThreadPlans:
     """What is found on a machine of two cores, apart from what is known of this one."""
     plans = ThreadPlans(tmp_path / "threads.json", "1", 2)
     monkeypatch.setattr(calibration, "MEASURED_SECONDS", 0.0)
+    monkeypatch.setattr("facefusion.inference.calibration.QUIET", 0.0)  # whoever else uses it
     monkeypatch.setattr(calibration, "usable_cores", lambda: 2)
     monkeypatch.setattr(calibration, "thread_plans", lambda: plans)
     monkeypatch.setattr("facefusion.app.step.thread_plans", lambda: plans)
@@ -46,6 +47,25 @@ def test_models_are_measured_once(
 
     engine.calibrate(snapshot, sink, StopToken())
     assert len(sink.events) == 1
+
+
+def test_a_busy_machine_is_said_to_be_one(
+    plans: ThreadPlans,
+    engine: Engine,
+    sink: RecordingSink,
+    model_path: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("facefusion.inference.calibration.QUIET", 2.0)
+    snapshot = settings(engine, models_path=model_path("yunet").parent, execution_providers=("cpu",))
+    engine.calibrate(snapshot, sink, StopToken())
+    assert sink.events == [
+        Notice(
+            "--auto-tune could not tell how models use the cores best, since other programs use them too; a later run "
+            "tries again."
+        )
+    ]
+    assert plans.of(digest_of(model_path("sface"))) is None
 
 
 def test_a_stop_ends_it(

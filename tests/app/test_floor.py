@@ -19,6 +19,7 @@ def plans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ThreadPlans:
     """Each graph is run once by every caller, and what is found is kept apart."""
     plans = ThreadPlans(tmp_path / "threads.json", "1", usable_cores())
     monkeypatch.setattr("facefusion.app.floor.MEASURED_SECONDS", 0.0)
+    monkeypatch.setattr("facefusion.inference.calibration.QUIET", 0.0)  # whoever else uses it
     monkeypatch.setattr("facefusion.app.floor.thread_plans", lambda: plans)
     return plans
 

@@ -1,19 +1,20 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
 from facefusion.core.stop import StopToken
-from facefusion.inference.bare import Division, measure_divisions
+from facefusion.inference.bare import Division, measure_division, measure_divisions
 from facefusion.inference.execution import Device
 from facefusion.inference.interruption import Interruption
 from facefusion.inference.pool import InferencePool
 from facefusion.inference.runner import PooledGraph
 from facefusion.inference.tally import GraphRuns, RunTally
-from tests.inference.fakes import FakeLoader, Heard, execution, file, graph
+from tests.inference.fakes import FakeLoader, FakeSession, Heard, execution, file, graph
 
 FLOAT, WHOLE = np.dtype(np.float32), np.dtype(np.int64)
 
@@ -58,15 +59,24 @@ def test_the_best_use_of_the_cores_counts(tmp_path, seconds, best):
     timed = Timed(seconds)
     found = measure_divisions(request(tmp_path), (("x", (1, 2), FLOAT),), 4, 10.0, load=timed.load, clock=timed.now)
     assert list(found) == [Division(4, 1), Division(2, 2), Division(1, 4)]
-    assert min(found.values()) == pytest.approx(best)
+    assert min(timing.seconds for timing in found.values()) == pytest.approx(best)
     assert timed.loaded == [1, 2, 4]
 
 
 def test_one_core_is_one_caller(tmp_path):
     timed = Timed({1: 3.0})
     fed = (("x", (1,), FLOAT),)
-    assert measure_divisions(request(tmp_path), fed, 1, 0.0, load=timed.load, clock=timed.now) == {Division(1, 1): 3.0}
+    found = measure_divisions(request(tmp_path), fed, 1, 0.0, load=timed.load, clock=timed.now)
+    assert {division: timing.seconds for division, timing in found.items()} == {Division(1, 1): 3.0}
     assert timed.loaded == [1]
+
+
+def test_runs_that_wait_get_no_share_of_the_processor(tmp_path):
+    waiting = FakeSession(work=lambda: time.sleep(0.05))
+    wanted, fed = request(tmp_path), (("x", (1,), FLOAT),)
+    timing = measure_division(wanted, fed, Division(1, 1), 0.0, load=lambda _: waiting)
+    assert timing.seconds >= 0.05
+    assert timing.share < 0.5
 
 
 def test_inputs_have_the_shapes_and_types_that_were_run(tmp_path):
@@ -83,7 +93,9 @@ def test_inputs_have_the_shapes_and_types_that_were_run(tmp_path):
 
 def test_a_real_graph_takes_time(tmp_path):
     wanted = execution().requests(graph(tmp_path), "", Device(0))[0]
-    assert min(measure_divisions(wanted, (("x", (1, 4), FLOAT),), 2, 0.0).values()) > 0
+    for timing in measure_divisions(wanted, (("x", (1, 4), FLOAT),), 2, 0.0).values():
+        assert timing.seconds > 0
+        assert timing.share > 0
 
 
 def test_runs_are_counted_by_shape(tmp_path):

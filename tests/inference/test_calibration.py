@@ -16,7 +16,7 @@ import pytest
 from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Tensor
 from facefusion.inference import calibration
-from facefusion.inference.bare import Division
+from facefusion.inference.bare import Division, Timing
 from facefusion.inference.calibration import MOST_GRAPHS, ThreadPlans, choose, closed_shapes
 from facefusion.inference.execution import Device
 from facefusion.inference.pool import InferencePool
@@ -52,12 +52,20 @@ class Graphs:
         return session
 
 
+def timings(seconds: Mapping[Division, float], share: float = 1.0) -> dict[Division, Timing]:
+    return {division: Timing(one, share) for division, one in seconds.items()}
+
+
 def chosen(
-    folder: Path, measured: Mapping[Division, float], again: Mapping[Division, float] | None = None, **about: object
-) -> Division:
+    folder: Path,
+    measured: Mapping[Division, float],
+    again: Mapping[Division, float] | None = None,
+    graphs: Graphs | None = None,
+    shares: tuple[float, float] = (1.0, 1.0),
+) -> Division | None:
     request = execution().requests(file(folder, "a"), DIGEST, Device(0))[0]
-    seconds = measured if again is None else again
-    return choose(request, FED, measured, lambda division: seconds[division], load=Graphs(**about))  # type: ignore[arg-type]
+    second = timings(again or measured, shares[1])
+    return choose(request, FED, timings(measured, shares[0]), second.__getitem__, load=graphs or Graphs())
 
 
 @pytest.mark.parametrize(
@@ -79,17 +87,24 @@ def test_what_does_not_show_again_is_not_believed(tmp_path):
     assert chosen(tmp_path, measured, {MANY: 0.5, SOME: 0.8, ONE: 0.5}) == MANY
 
 
+@pytest.mark.parametrize("shares", [(0.8, 1.0), (1.0, 0.8)])
+def test_a_busy_machine_tells_nothing(tmp_path, shares):
+    assert chosen(tmp_path, {MANY: 1.0, SOME: 0.5, ONE: 0.6}, shares=shares) is None
+
+
 def test_a_way_that_gives_other_bits_is_not_taken(tmp_path):
     measured = {MANY: 1.0, SOME: 0.8, ONE: 0.5}
-    assert chosen(tmp_path, measured, differ={4: 1}) == SOME
-    assert chosen(tmp_path, measured, differ={4: 3}) == SOME  # of three pictures that go through it together
-    assert chosen(tmp_path, measured, differ={4: 1, 2: 1}) == MANY
+    assert chosen(tmp_path, measured, graphs=Graphs(differ={4: 1})) == SOME
+    assert (
+        chosen(tmp_path, measured, graphs=Graphs(differ={4: 3})) == SOME
+    )  # of three pictures that go through it together
+    assert chosen(tmp_path, measured, graphs=Graphs(differ={4: 1, 2: 1})) == MANY
     fixed = GraphSignature({"x": GraphValue((1, 4), FLOAT)}, {"y": GraphValue((1, 4), FLOAT)})
-    assert chosen(tmp_path, measured, differ={4: 3}, signature=fixed) == ONE
+    assert chosen(tmp_path, measured, graphs=Graphs(differ={4: 3}, signature=fixed)) == ONE
 
 
 def test_embedded_models_give_the_same_bits_on_any_number_of_threads(embedded_models):
-    faster = {MANY: 1.0, ONE: 0.5}
+    faster = timings({MANY: 1.0, ONE: 0.5})
     for name in ("yunet", "face_mesh", "sface", "open_nsfw"):
         model = ModelFile(name, embedded_models.ensure(embedded_models.catalogue.card(name)))
         request = execution().requests(model, DIGEST, Device(0))[0]
