@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import itertools
 from fractions import Fraction
+from typing import cast
 
 import av
 import numpy as np
@@ -65,11 +66,11 @@ def test_planes_lie_in_the_decoders_memory_until_they_are_written_to(tmp_path):
     for frame in read_all(tmp_path / "a.mp4"):
         picture = yuv(frame.picture)
         assert isinstance(picture.store, DecodedPlanes)
-        own = [np.frombuffer(plane, np.uint8) for plane in picture.store.frame.planes]
+        own = [np.frombuffer(cast("memoryview", plane), np.uint8) for plane in picture.store.frame.planes]
         assert all(np.shares_memory(plane, memory) for plane, memory in zip(picture.planes, own, strict=True))
         before = [plane.copy() for plane in picture.planes]
         picture.paste(np.full((8, 8, 3), 255, np.uint8), np.ones((8, 8), np.float32), np.eye(2, 3))
-        own = [np.frombuffer(plane, np.uint8) for plane in picture.store.frame.planes]
+        own = [np.frombuffer(cast("memoryview", plane), np.uint8) for plane in picture.store.frame.planes]
         assert all(np.shares_memory(plane, memory) for plane, memory in zip(picture.planes, own, strict=True))
         assert not np.array_equal(picture.planes[0], before[0])
 

@@ -19,9 +19,11 @@ from facefusion.core.errors import ContentRefusedError
 from facefusion.core.stop import StopToken
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.media.assemble import Sound
+from facefusion.media.decoder_card import DecoderCard
 from facefusion.media.encoder import EncoderSettings
 from facefusion.media.encoding import Encoding
 from facefusion.media.frame_image import FRAME_FORMATS
+from facefusion.media.nvdec import CardDecoder
 from facefusion.media.probe import probe
 from facefusion.memory.meter import MemoryMeter
 from facefusion.observability.events import StageProgress
@@ -157,6 +159,8 @@ class Stage:
             make_clip(self.source, **{"stamps": range(0, FRAMES * 512, 512), "audio": ("aac",), **clip})  # type: ignore[arg-type]
         self.sink = RecordingSink()
         self.notices: tuple[str, ...] = ()
+        self.told: list[str] = []
+        """What was told of a card that decodes."""
 
     def run(
         self,
@@ -174,11 +178,14 @@ class Stage:
         frames: str | None = None,
         keep: bool = False,
         encoder: EncoderSettings = ENCODER,
+        card: CardDecoder | None = None,
     ) -> tuple[Outcome, WorkFolder]:
         info = probe(self.source)
         encoding = Encoding.plan(info, info.size, encoder, self.output, rate)
         form = None if frames is None else FRAME_FORMATS[frames]
-        plan = VideoPlan(self.output, encoding, Sound(), 80, trim, LENGTH, together, window, 2, form, keep)
+        self.told = []
+        decoder = None if card is None else DecoderCard(card, info.path, info.pixel_format, self.told.append)
+        plan = VideoPlan(self.output, encoding, Sound(), 80, trim, LENGTH, together, window, 2, form, keep, decoder)
         self.sink = RecordingSink()
         work = FrameWork(
             [Trap(trouble or {})],

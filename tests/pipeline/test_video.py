@@ -18,6 +18,7 @@ from facefusion.observability.events import FrameHeld
 from facefusion.pipeline.video import Trim
 from facefusion.pipeline.window import WindowPlan
 from facefusion.pipeline.work_folder import WorkFolder
+from tests.media.cards import FakeCard
 from tests.media.clips import decode, packets_of, planes_of, times_of
 from tests.pipeline.stage import FRAMES, BrokenError, Content, Stage
 
@@ -46,6 +47,29 @@ def test_the_number_of_threads_does_not_show(tmp_path: Path) -> None:
     digest = stage.digest
     stage.run(window=WindowPlan(window=2, workers=1))
     assert stage.digest == digest
+
+
+@pytest.mark.parametrize("first_on_card", [True, False])
+def test_where_frames_are_decoded_does_not_show_in_a_byte(tmp_path: Path, first_on_card: bool) -> None:
+    stage = Stage(tmp_path, options={"bf": "2", "g": "25"})
+    stage.run()
+    digest = stage.digest
+    card = FakeCard()
+    stage.run(card=card)
+    assert (stage.digest, card.decoded, stage.told) == (digest, FRAMES, [])
+    with pytest.raises(BrokenError):
+        stage.run({40: BrokenError()}, card=FakeCard() if first_on_card else None)
+    stage.output.unlink()
+    stage.run(card=None if first_on_card else FakeCard())
+    assert stage.digest == digest
+
+
+def test_a_card_that_fails_in_the_midst_of_a_run_is_told_of_and_the_result_is_the_same(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, options={"bf": "2", "g": "25"})
+    stage.run()
+    digest = stage.digest
+    outcome, _ = stage.run(card=FakeCard(fails_at=33))
+    assert (outcome.frames, stage.digest, len(stage.told)) == (FRAMES, digest, 1)
 
 
 @pytest.mark.parametrize("together", [2, 3, 16, 64])
