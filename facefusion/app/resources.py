@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 import cv2
 
@@ -15,6 +16,7 @@ from facefusion.core.formats import MediaKind
 from facefusion.core.graph import PICTURES_AT_ONCE
 from facefusion.core.report import ThreadPlan
 from facefusion.core.values import Size
+from facefusion.inference.session import KEPT_WEIGHTS
 from facefusion.inference.settings import ExecutionSettings
 from facefusion.inference.video_memory import VideoMemoryMeter
 from facefusion.media.encoder import PRESETS, EncoderSettings, encoder_options
@@ -26,6 +28,7 @@ from facefusion.media.working_memory import decoder_bytes, encoded_frame_bytes, 
 from facefusion.memory.budget import Instead, MemoryBudget, MemoryNeed, automatic_workers, session_bytes
 from facefusion.memory.limits import hard_limit
 from facefusion.memory.machine import Machine, read_machine
+from facefusion.memory.mapped import unread_bytes
 from facefusion.memory.meter import MemoryMeter, resident_bytes
 from facefusion.memory.release import give_back
 from facefusion.memory.settings import MemorySettings
@@ -46,6 +49,15 @@ AUTOMATIC_TOGETHER = 1
 """Frames that are worked on together where the user leaves it to us: on the processor more gain nothing."""
 
 MEGABYTE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Of the pictures of a step."""
+
+    processed: Size
+    """As the last processor leaves them."""
+    result: Size
 
 
 class Resources:
@@ -96,14 +108,20 @@ class Resources:
         """Frames that are worked on together. It follows from the settings alone, since results may depend on it."""
         return (self._settings.execution_queue_count or AUTOMATIC_TOGETHER) if self._is_video else 1
 
-    def check_models(self, models: Models) -> None:
+    def check(self, models: Models, sizes: Sizes, encoding: Encoding | None) -> None:
         """Make sure that the graphs fit into the memory limit, before they are loaded.
 
+        Args:
+            models: of the step.
+            sizes: of the pictures.
+            encoding: of the result, where it is a video.
+
         Raises:
-            ResourceError: not even their weights do.
+            ResourceError: the graphs' weights alone are more than the limit holds.
         """
-        sizes = models.bytes_to_load(self.pool)
-        self._budget.check_loading(sum(sizes), sum(map(session_bytes, sizes)), self.meter.sample())
+        need = self._need(models, sizes, encoding)
+        if need.base + sum(models.bytes_to_load(self.pool)) > self._budget.limit:
+            self._budget.check(need)
 
     def plan_window(self, work: FrameWork, models: Models, encoding: Encoding | None = None) -> WindowPlan:
         """Workers and groups of frames that fit into the memory limit.
@@ -118,7 +136,8 @@ class Resources:
         """
         on_gpu = self.execution.on_gpu
         workers = self._settings.execution_thread_count or automatic_workers(self._machine, on_gpu=on_gpu)
-        plan = self._budget.plan(self._need(work, models, encoding), workers if self._is_video else 1)
+        sizes = Sizes(work.processed_size(self._info.size), work.output_size(self._info.size))
+        plan = self._budget.plan(self._need(models, sizes, encoding), workers if self._is_video else 1)
         self._window = WindowPlan(window=plan.window, workers=plan.workers)
         return self._window
 
@@ -135,8 +154,8 @@ class Resources:
             gates=self.pool.gate_slots(),
         )
 
-    def _need(self, work: FrameWork, models: Models, encoding: Encoding | None) -> MemoryNeed:
-        output_size, between = work.output_size(self._info.size), work.processed_size(self._info.size)
+    def _need(self, models: Models, sizes: Sizes, encoding: Encoding | None) -> MemoryNeed:
+        output_size, between = sizes.result, sizes.processed
         frame = frame_bytes(self._info, self._info.size)
         result = 0 if output_size == self._info.size else frame_bytes(self._info, output_size)
         passing = 0 if between in (self._info.size, output_size) else frame_bytes(self._info, between)
@@ -153,7 +172,7 @@ class Resources:
             + written,
             models=sum(map(session_bytes, models.bytes_to_load(self.pool))),
             media=0 if encoding is None else self._coding_bytes(encoding),
-            base=self.meter.sample(),
+            base=self.meter.sample() + unread_bytes(KEPT_WEIGHTS),
             peak=self.meter.peak,
             instead=() if encoding is None else quicker_presets(encoding),
         )

@@ -48,26 +48,26 @@ X264 = {
 
 X265 = {
     "ultrafast": Held(72, 96),
-    "superfast": Held(150, 114),
+    "superfast": Held(90, 106),
     "veryfast": Held(150, 114),
-    "faster": Held(150, 135),
-    "fast": Held(150, 135),
+    "faster": Held(150, 118),
+    "fast": Held(150, 118),
     "medium": Held(150, 136),
-    "slow": Held(150, 170),
+    "slow": Held(150, 160),
     "slower": Held(150, 255),
     "veryslow": Held(150, 255),
 }
 
 SVT_AV1 = {
     "9": Held(92, 151),
-    "8": Held(130, 220),
-    "7": Held(130, 220),
-    "6": Held(130, 265),
-    "5": Held(130, 265),
-    "4": Held(130, 265),
-    "3": Held(130, 305),
-    "2": Held(130, 305),
-    "1": Held(130, 305),
+    "8": Held(145, 220),
+    "7": Held(145, 220),
+    "6": Held(145, 220),
+    "5": Held(145, 265),
+    "4": Held(145, 265),
+    "3": Held(145, 285),
+    "2": Held(145, 305),
+    "1": Held(145, 305),
 }
 """By its own presets, of which we use these; all of it is taken when the encoder is opened."""
 
