@@ -17,6 +17,9 @@ from facefusion.core.values import Affine, Landmarks5
 
 Real = TypeVar("Real", np.float32, np.float64)
 
+PLANE = 2
+"""Dimensions of it."""
+
 ROUNDING = 1e-5
 """Of a coordinate: some rounding steps of single precision, and less than a tenth of a pixel in any frame."""
 
@@ -53,6 +56,8 @@ def fit_similarity(
     variance = float(share @ np.square(start).sum(axis=1))
     if not (0.0 < variance < math.inf and np.isfinite(goal).all()):
         raise ValueError("cannot fit a similarity to points that coincide or are no numbers")
+    if start.shape[1] == PLANE:
+        return _in_the_plane((goal * share[:, None]).T @ start / variance, start_mean, goal_mean)
     left, strengths, right = np.linalg.svd((goal * share[:, None]).T @ start)
     signs = np.ones(start.shape[1])
     signs[-1] = np.sign(np.linalg.det(left) * np.linalg.det(right))
@@ -61,11 +66,30 @@ def fit_similarity(
     return np.column_stack((linear, goal_mean - linear @ start_mean))
 
 
+def _in_the_plane(
+    covariance: npt.NDArray[np.float64], start_mean: npt.NDArray[np.float64], goal_mean: npt.NDArray[np.float64]
+) -> Affine:
+    """The same in two dimensions, where no decomposition is needed.
+
+    Args:
+        covariance: 2x2, of goal and start, over the variance of the start.
+        start_mean: of the points to be moved.
+        goal_mean: of those that they are moved to.
+    """
+    (along_x, x_of_y), (y_of_x, along_y) = covariance.tolist()
+    cosine, sine = along_x + along_y, y_of_x - x_of_y
+    (x, y), (to_x, to_y) = start_mean.tolist(), goal_mean.tolist()
+    return np.array(((cosine, -sine, to_x - (cosine * x - sine * y)), (sine, cosine, to_y - (sine * x + cosine * y))))
+
+
 def lie_apart(points: npt.NDArray[Real]) -> bool:
     """Whether n points of any dimension are places, and not all the same but for what arithmetic rounds."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        span = float(np.ptp(points, axis=0).max())
-    return bool(np.isfinite(points).all()) and ROUNDING * float(np.abs(points).max()) < span < math.inf
+    if not np.isfinite(points).all():
+        return False
+    with np.errstate(over="ignore"):
+        low, high = points.min(axis=0), points.max(axis=0)
+        span = float((high - low).max())
+    return ROUNDING * max(float(high.max()), -float(low.min())) < span < math.inf
 
 
 def transform_points(affine: npt.NDArray[np.float64], points: npt.NDArray[Real]) -> npt.NDArray[Real]:
