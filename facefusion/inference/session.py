@@ -29,8 +29,11 @@ from facefusion.inference.runtime import ERRORS_ONLY
 
 logger = logging.getLogger(__name__)
 
+KEPT_WEIGHTS = "weights.bin"
+"""File of the constants of a kept graph, which is mapped into memory."""
+
 KEPT = {
-    "session.optimized_model_external_initializers_file_name": "weights.bin",
+    "session.optimized_model_external_initializers_file_name": KEPT_WEIGHTS,
     "session.optimized_model_external_initializers_min_size_in_bytes": "1024",
     "session.disable_prepacking": "1",
 }
