@@ -326,6 +326,16 @@ def test_what_is_no_animation(tmp_path):
         animation_facts(tmp_path / "b.gif")
 
 
+def test_a_webp_whose_first_letter_is_another_is_none(tmp_path):
+    first, second = (Image.fromarray(drawing) for drawing in drawings()[:2])
+    path = tmp_path / "a.webp"
+    first.save(path, save_all=True, append_images=[second])
+    path.write_bytes(b"S" + path.read_bytes()[1:])
+    assert animation_facts(path) is None
+    with pytest.raises(MediaError, match=r"a\.webp is a WebP that is damaged"):
+        read_image(path)
+
+
 def test_writing_fails_without_touching_what_is_there(tmp_path, monkeypatch):
     target = tmp_path / "a.png"
     target.write_bytes(b"what was there")

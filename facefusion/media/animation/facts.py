@@ -85,11 +85,12 @@ def animation_facts(path: Path) -> AnimationFacts | None:
     """
     with path.open("rb") as file:
         head = file.read(16)
-        if not head.startswith((b"GIF8", SIGNATURE)) and head[8:16] != b"WEBPVP8X":
+        read = next((read for mark, read in FORMATS if head.startswith(mark)), None)
+        if read is None or (read is _webp and head[8:16] != b"WEBPVP8X"):
             return None
         data = head + file.read()
     try:
-        facts = next(read for mark, read in FORMATS if data.startswith(mark))(data)
+        facts = read(data)
     except (struct.error, IndexError) as error:
         raise MediaError(f"{path} is damaged: its header breaks off", "Get the file again.") from error
     if facts is None or facts.frames < 2:
