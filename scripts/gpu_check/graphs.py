@@ -14,6 +14,7 @@ from facefusion.core.graph import GraphSignature
 from facefusion.core.values import Tensor
 from facefusion.inference.execution import Execution, plan_execution
 from facefusion.inference.providers.base import ProviderOptions
+from facefusion.inference.providers.tensorrt import TensorRtOptions
 from facefusion.inference.runtime import read_runtime
 from facefusion.inference.session import LoadRequest, ModelFile, OrtSession
 from facefusion.inference.settings import ExecutionSettings, InferenceSettings
@@ -36,6 +37,8 @@ class Place:
     """Number of the card; the one with the most free memory where none is given."""
     side: int = SIDE
     """Height and width of pictures where a graph leaves them open."""
+    level: int | None = None
+    """How long TensorRT looks for a quicker engine; as long as the program has it look where none is given."""
 
     def plan(self, precision: str = "auto", *, replay: bool = False) -> Execution:
         """As the program plans a run on this provider alone.
@@ -61,7 +64,14 @@ class Place:
         """
         execution = self.plan(precision, replay=replay)
         digest = hashlib.sha256(graph.read_bytes()).hexdigest()
-        return execution.requests(ModelFile(graph.stem, graph), digest, execution.devices[0])[0]
+        request = execution.requests(ModelFile(graph.stem, graph), digest, execution.devices[0])[0]
+        return request.with_options(self._at_level)
+
+    def _at_level(self, options: ProviderOptions) -> ProviderOptions:
+        if self.level is None or not isinstance(options, TensorRtOptions):
+            return options
+        folder = options.engine_folder.with_name(f"{options.engine_folder.name}-level-{self.level}")
+        return replace(options, builder_level=self.level, engine_folder=folder)
 
     def find(self, names: Sequence[str]) -> Path | None:
         """The file of the first of these models that is there."""

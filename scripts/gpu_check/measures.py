@@ -6,7 +6,7 @@ import multiprocessing
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import ParamSpec, TypeVar
@@ -15,8 +15,6 @@ import numpy as np
 
 from facefusion.core.values import Tensor
 from facefusion.inference.nvml import read_memory
-from facefusion.inference.providers.base import ProviderOptions
-from facefusion.inference.providers.tensorrt import TensorRtOptions
 from facefusion.inference.runtime import read_runtime
 from facefusion.inference.session import OrtSession
 from scripts.gpu_check.graphs import HandedOver, Place, load, noise
@@ -34,7 +32,7 @@ class Runs:
     """What loading a graph and running it took."""
 
     start_seconds: float
-    """Until the first result, with whatever had to be compiled."""
+    """Until the first result, the start of the provider included, and whatever had to be compiled."""
     run_seconds: float
     """Median of the later runs."""
     memory: int | None
@@ -56,7 +54,6 @@ def measure_runs(
     precision: str = "auto",
     replay: bool = False,
     handed_over: bool = False,
-    level: int | None = None,
     seconds: float = 2.0,
 ) -> Runs:
     """Load a graph and run it over and over.
@@ -67,20 +64,12 @@ def measure_runs(
         precision: as ``--inference-precision``.
         replay: as ``--inference-cuda-graphs``.
         handed_over: without buffers that stay on the card.
-        level: how long TensorRT looks for a quicker engine; the program's own where none is given.
         seconds: to run on for, after the first run; three runs at least.
     """
-
-    def change(options: ProviderOptions) -> ProviderOptions:
-        if level is not None and isinstance(options, TensorRtOptions):
-            folder = options.engine_folder.with_name(f"{options.engine_folder.name}-level-{level}")
-            options = replace(options, builder_level=level, engine_folder=folder)
-        return HandedOver(options) if handed_over else options
-
+    begin = time.perf_counter()
     request = place.request(graph, precision, replay=replay)  # starts the provider
     before = _used(place)
-    begin = time.perf_counter()
-    session = load(request, change)
+    session = load(request, HandedOver if handed_over else lambda options: options)
     inputs = noise(session.signature, place.side)
     outputs = session.run(inputs)
     start = time.perf_counter() - begin
@@ -93,15 +82,6 @@ def measure_runs(
     after = _used(place)
     memory = None if before is None or after is None else max(0, after - before)
     return Runs(start, median(spans), memory, outputs)
-
-
-def measure_start(place: Place, graphs: list[Path]) -> float:
-    """Seconds until each of some graphs has given its first result, the start of the provider included."""
-    begin = time.perf_counter()
-    for graph in graphs:
-        session = load(place.request(graph))
-        session.run(noise(session.signature, place.side))
-    return time.perf_counter() - begin
 
 
 def measure_callers(place: Place, graph: Path, counts: tuple[int, ...], seconds: float = 1.5) -> dict[int, float]:

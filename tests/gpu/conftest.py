@@ -24,6 +24,8 @@ CARD_IS_THERE = "FACEFUSION_TEST_GPU"
 
 
 REHEARSAL = "cpu"
+QUICK_LEVEL = 1
+"""Of TensorRT's compiler: the numbers are the same, and the highest level takes minutes for all graphs."""
 
 
 def is_missing(what: str) -> None:
@@ -66,7 +68,7 @@ def place_of(obstacles: dict[str, str | None], engines: Path) -> Callable[[str],
             return Place("cpu", engines)
         if obstacles[name] is not None:
             is_missing(f"{name} does not work: {obstacles[name]}")
-        return Place(name, engines)
+        return Place(name, engines, level=QUICK_LEVEL)
 
     return place
 

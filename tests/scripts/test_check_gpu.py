@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -112,14 +113,15 @@ def place(tmp_path, model_path):
 def test_parts_are_rehearsed_from_end_to_end(model_path, tmp_path, capsys):
     report = tmp_path / "report.md"
     arguments = ["--provider", "cpu", "--models-path", str(model_path("yunet").parent), "--report", str(report)]
-    assert check_gpu.main([*arguments, "--parts", "start"]) == 0
+    assert check_gpu.main([*arguments, "--parts", "engines"]) == 0
     printed = capsys.readouterr().out
     assert report.read_text("utf-8") == printed
     assert printed.startswith("A rehearsal without a card: no number below says anything about one.\n")
     assert "provider: cpu\n" in printed
-    last = printed.splitlines()[-1]
-    assert last.startswith("| start of face_mesh_478, sface_2021dec | cached at most 20% of the first | ")
-    assert last.endswith(" | rehearsed |")
+    start, job = printed.splitlines()[-2:]
+    assert start.split("|")[1].strip() == "start of sface_2021dec"
+    assert start.split("|")[2].strip() == "cached at most 20% of the first"
+    assert [row.split("|")[4].strip() for row in (start, job)] == ["rehearsed"] * 2
 
 
 def test_without_a_card_the_check_refuses_and_says_how_to_rehearse(monkeypatch, capsys):
@@ -134,16 +136,14 @@ def test_without_a_card_the_check_refuses_and_says_how_to_rehearse(monkeypatch, 
     assert capsys.readouterr().err == "error: cuda does not work here: no card for cuda\n"
 
 
-def fake_runs(monkeypatch, **by_option):
-    """Measurements as a card would give them, by the option that tells them apart."""
+def fake_runs(monkeypatch, **results):
+    """Measurements as a card would give them, by precision or level, in their order."""
+    results = {name: list(runs) for name, runs in results.items()}
 
-    def measured(function, *args, **options):
-        if function is measures.measure_start:
-            return by_option["starts"].pop(0)
+    def measured(function, place, graph, *args, **options):
         if function is measures.measure_callers:
             return {1: 10.0, 2: 19.0, 4: 30.0, 8: 29.0}
-        key = options.get("precision") or ("usual" if options.get("level") else "ours")
-        return by_option[key]
+        return results[options.get("precision") or ("ours" if place.level is None else "usual")].pop(0)
 
     monkeypatch.setattr(parts, "apart", measured)
 
@@ -164,44 +164,61 @@ def verdicts(findings):
 
 @pytest.mark.parametrize(("second", "verdict"), [(4.0, "met"), (4.4, "missed")])
 def test_a_cached_start_takes_a_fifth_of_the_first(card, monkeypatch, second, verdict):
-    fake_runs(monkeypatch, starts=[20.0, second])
-    assert verdicts(parts.check_start(card)) == [(f"20.0 s, then {second} s ({second / 20:.0%})", verdict)]
+    fake_runs(monkeypatch, ours=[runs(start=20.0), runs(start=second)], usual=[runs(start=30.0)])
+    assert verdicts(parts.check_engines(card))[0] == (f"20.0 s, then {second} s ({second / 20:.0%})", verdict)
+
+
+@pytest.mark.parametrize(
+    ("usual", "measured", "verdict"),
+    [
+        (10, "3.51 times as quick (13.0 and 3.7 s; a run 10.00 and 9.00 ms)", "met"),
+        (1, "1.08 times as quick (4.0 and 3.7 s; a run 10.00 and 9.00 ms)", "missed"),
+    ],
+)
+def test_level_and_cache_are_judged_by_a_job(card, monkeypatch, usual, measured, verdict):
+    fake_runs(monkeypatch, usual=[runs(start=usual, run=0.01)], ours=[runs(start=30), runs(start=1, run=0.009)])
+    assert verdicts(parts.check_engines(card))[1] == (measured, verdict)
 
 
 def test_half_precision_is_judged_by_memory_and_speed_and_its_difference_is_told(card, monkeypatch):
-    fake_runs(monkeypatch, full=runs(), half=runs(run=0.005, memory=50 << 20, picture=0.51))
+    fake_runs(monkeypatch, full=[runs()], half=[runs(run=0.005, memory=50 << 20, picture=0.51)])
     assert verdicts(parts.check_half(card)) == [
         ("50% (100 and 50 MiB)", "met"),
         ("2.00 times (10.00 and 5.00 ms)", "met"),
         ("differs by 0.0100 at most, PSNR 40.0 dB", "told"),
     ]
-    fake_runs(monkeypatch, full=runs(), half=runs(run=0.009, memory=90 << 20))
+    fake_runs(monkeypatch, full=[runs()], half=[runs(run=0.009, memory=90 << 20)])
     assert [verdict for _, verdict in verdicts(parts.check_half(card))] == ["missed", "missed", "told"]
-    fake_runs(monkeypatch, full=runs(memory=None), half=runs(memory=None))
+    fake_runs(monkeypatch, full=[runs(memory=None)], half=[runs(memory=None)])
     assert verdicts(parts.check_half(card))[0] == ("no card tells its memory", "left out")
 
 
-def test_level_and_cache_are_judged_by_a_job(card, monkeypatch):
-    fake_runs(monkeypatch, usual=runs(start=10, run=0.01), ours=runs(start=1, run=0.009), starts=[30.0])
-    assert verdicts(parts.check_level(card)) == [
-        ("3.51 times as quick (13.0 and 3.7 s; a run 10.00 and 9.00 ms)", "met")
-    ]
-    fake_runs(monkeypatch, usual=runs(start=1, run=0.01), ours=runs(start=1, run=0.009), starts=[30.0])
-    assert [verdict for _, verdict in verdicts(parts.check_level(card))] == ["missed"]
-
-
 def test_what_compiles_nothing_is_not_judged_by_it(card, monkeypatch):
-    cuda = replace(card, provider="cuda")
-    fake_runs(monkeypatch, starts=[2.0, 1.0])
-    assert verdicts(parts.check_start(cuda)) == [("2.0 s, then 1.0 s (50%)", "told")]
-    assert verdicts(parts.check_level(cuda)) == [("cuda compiles no engines", "left out")]
+    fake_runs(monkeypatch, ours=[runs(start=2), runs(start=1)], usual=[runs()])
+    assert verdicts(parts.check_engines(replace(card, provider="cuda"))) == [("2.0 s, then 1.0 s (50%)", "told")]
 
 
-def test_without_graphs_nothing_is_judged(place, monkeypatch):
+def test_nothing_passes_for_lack_of_models(place, monkeypatch):
     monkeypatch.setattr(Place, "find", lambda self, names: None)
-    checks = (parts.check_start, parts.check_half, parts.check_level, parts.check_callers, parts.check_replay)
-    for check in checks:
-        assert [finding.verdict for finding in check(place)] == [Verdict.LEFT_OUT]
+    for check in (parts.check_engines, parts.check_half, parts.check_callers, parts.check_replay):
+        assert [finding.verdict for finding in check(place)] == [Verdict.FAILED]
+
+
+def test_runs_at_once_are_told(card, monkeypatch):
+    fake_runs(monkeypatch)
+    monkeypatch.setattr(Place, "plan", lambda self: SimpleNamespace(devices=[SimpleNamespace(free_memory=9 << 30)]))
+    assert verdicts(parts.check_callers(card)) == [
+        ("1: 10/s, 2: 19/s, 4: 30/s, 8: 29/s; most at 4", "told"),
+        ("4", "told"),
+    ]
+
+
+@pytest.mark.parametrize(("wrong", "verdict"), [(0.5, "met"), (0.6, "missed")])
+def test_all_ways_to_run_a_graph_have_to_give_the_same(card, monkeypatch, wrong, verdict):
+    fake_runs(monkeypatch, ours=[runs(), runs(run=0.009), runs(run=0.004, picture=wrong)])
+    speeds, numbers = verdicts(parts.check_replay(card))
+    assert speeds == ("handed over 10.000 ms, on the card 9.000 ms, replayed 4.000 ms", "told")
+    assert numbers[1] == verdict
 
 
 def test_a_graph_is_measured(place, tmp_path):
