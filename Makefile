@@ -46,5 +46,5 @@ setup-development:
 	@$(PYTHON) scripts/setup_environment.py --environment $(VENV) --development
 
 clean:
-	rm -rf $(VENV) output/demo.mp4 .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) output/demo.mp4 .caches .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find facefusion scripts tests -name __pycache__ -prune -exec rm -rf {} +

@@ -6,12 +6,13 @@ import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from facefusion.app.paths import model_folders
+from facefusion.app.paths import graphs_folder, model_folders
 from facefusion.catalogue.fetch import remove_leftovers
 from facefusion.config.settings import CleanSettings, PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import OutputError
 from facefusion.core.storage import Removed, remove
+from facefusion.inference.kept import remove_unused
 from facefusion.media.output import abandoned
 from facefusion.pipeline.left_folders import remove_stale
 from facefusion.pipeline.work_root import work_root
@@ -29,7 +30,7 @@ class Cleaned:
 
 
 def clean(snapshot: Snapshot) -> Cleaned:
-    """Remove stale work folders, unfinished results beside the output, and what fetching of models left.
+    """Remove stale work folders, unfinished results beside the output, what fetching of models left, and old graphs.
 
     What a process is using stays, and so does, unless the settings say otherwise, what a run could go on from.
 
@@ -44,6 +45,7 @@ def clean(snapshot: Snapshot) -> Cleaned:
         if paths.output_path is not None:
             removed += _remove_unfinished(paths.output_path)
         removed += remove_leftovers(model_folders(paths.models_path)[0], max_age)
+        removed += remove_unused(graphs_folder(), max_age)
     except OSError as error:
         raise OutputError(
             f"{error.filename or 'a temporary file'} cannot be read or removed ({error.strerror})",

@@ -26,6 +26,7 @@ HOUR = 3600
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("facefusion.app.clean.graphs_folder", lambda: tmp_path / "graphs")
     return tmp_path
 
 
@@ -93,6 +94,18 @@ def test_each_place_is_cleaned(tmp_path):
     [folder] = clean(settings(**values, resumable=True)).removed
     assert folder.path == work.path
     assert not (tmp_path / "temp" / "facefusion").exists()
+
+
+def test_graphs_go_that_nothing_used_for_a_month(tmp_path):
+    graphs = tmp_path / "graphs"
+    ages = {"old": 31 * 24, "young": 29 * 24, ".part-old": 3, ".part-young": 1}
+    for name, hours in ages.items():
+        (graphs / name).mkdir(parents=True)
+        (graphs / name / "record.json").write_bytes(b"[]")
+        age(graphs / name, hours)
+    removed = clean(settings(temp_path=tmp_path, models_path=tmp_path)).removed
+    assert removed == (Removed(graphs / ".part-old", 2), Removed(graphs / "old", 2))
+    assert sorted(path.name for path in graphs.iterdir()) == [".part-young", "young"]
 
 
 def part_of_a_killed_run(folder):

@@ -19,7 +19,8 @@ from onnx import TensorProto, helper, numpy_helper
 from facefusion.core.errors import ModelError
 from facefusion.inference import optimised
 from facefusion.inference.execution import Device
-from facefusion.inference.optimised import GRAPH, LEAST_BYTES, RECORD, OptimisedGraphs
+from facefusion.inference.kept import GRAPH, RECORD, KeptFile
+from facefusion.inference.optimised import LEAST_BYTES, OptimisedGraphs
 from facefusion.inference.session import DeviceMemoryError, LoadRequest, ModelFile, OrtSession, Session
 from tests.conftest import BIG
 from tests.inference.fakes import FakeSession, Heard, execution, graph
@@ -192,7 +193,7 @@ def test_a_file_that_onnx_runtime_refuses_counts_as_damaged_though_its_record_fi
     graph_file, record = keeper.place / GRAPH, keeper.place / RECORD
     graph_file.write_bytes(b"no graph")
     table = [file for file in json.loads(record.read_text()) if file["name"] != GRAPH]
-    known = optimised.KeptFile.of(graph_file)
+    known = KeptFile.of(graph_file)
     table.append({"name": known.name, "sha256": known.sha256, "bytes": known.bytes, "modified": known.modified})
     record.write_text(json.dumps(table))
     keeper.kinds()
@@ -214,7 +215,7 @@ def test_a_copy_whose_times_differ_is_read_once_and_used(keeper, tmp_path):
     assert copied.heard.events == []
     after = json.loads((copied.place / RECORD).read_text())
     assert after != json.loads(before)
-    assert all(optimised.KeptFile(**table).is_untouched(copied.place) for table in after)
+    assert all(KeptFile(**table).is_untouched(copied.place) for table in after)
 
 
 def test_small_graphs_and_those_of_cards_are_loaded_as_they_are(keeper, tmp_path):
