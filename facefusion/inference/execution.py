@@ -202,7 +202,7 @@ def _plan(
         devices=_devices(provider, settings.execution_device_ids, runtime),
         runtime=runtime,
         cache=cache,
-        memory_limit=(inference.gpu_memory_limit * GIB or None) if provider.on_gpu else None,
+        memory_limit=(round(inference.gpu_memory_limit * GIB) or None) if provider.on_gpu else None,
         half=_HALF[inference.inference_precision],
         replay=inference.inference_cuda_graphs,
         gate_count=inference.inference_gate_count,

@@ -8,6 +8,7 @@ from facefusion.core.errors import FaceFusionError, ResourceError
 from facefusion.inference.execution import Device, Execution
 from facefusion.inference.nvml import MemoryReader, read_memory
 from facefusion.inference.providers.base import GIB
+from facefusion.memory.budget import in_gb
 from facefusion.memory.video import CONTEXT_BYTES
 
 
@@ -47,18 +48,18 @@ class DeviceRoom:
         """
         device, limit = self._devices[number], self._execution.memory_limit
         needed += self._context
-        takes = f"{what} take about {needed / GIB:.1f} GB of video memory"
+        takes = f"{what} take about {in_gb(needed)} GB of video memory"
         free = self._for_us(device, claimed)
         ways = "choose smaller models or fewer processors"
         if self._execution.providers[0].halves and not self._execution.half:
             ways = f"set --inference-precision half, {ways}"
         ways = f"{ways}, or run on the processor with --execution-providers cpu."
         if limit is not None and (free is None or limit < free):
-            more = f"Set --gpu-memory-limit {math.ceil(needed / GIB)}, "
-            return ResourceError(f"{takes}, and --gpu-memory-limit allows {limit / GIB:.1f} GB", more + ways)
+            more = f"Set --gpu-memory-limit {in_gb(needed)}, "
+            return ResourceError(f"{takes}, and --gpu-memory-limit allows {_at_most(limit)} GB", more + ways)
         where = f"device {number}" + (f" ({device.name})" if device.name else "")
         return ResourceError(
-            f"{takes}, and {(free or 0) / GIB:.1f} GB are free on {where}",
+            f"{takes}, and {_at_most(free or 0)} GB are free on {where}",
             f"Close other programs that use it, choose another one with --execution-device-ids, {ways}",
         )
 
@@ -72,3 +73,8 @@ class DeviceRoom:
         # What is claimed need not be taken yet, so there is never more than there was before anything was loaded.
         now = memory.free + claimed + (self._context if claimed else 0)
         return now if device.free_memory is None else min(now, device.free_memory)
+
+
+def _at_most(amount: int) -> str:
+    """Bytes in GB, rounded down to a tenth: what is too little does not read as enough."""
+    return f"{math.floor(10 * amount / GIB) / 10:g}"

@@ -72,10 +72,10 @@ class InferenceSettings:
         scope=Scope.JOB,
         own=True,
     )
-    gpu_memory_limit: int = option(
-        0,
-        "video memory in GB that a run may take per device, divided among its models; refused at the start where they "
-        "do not fit (0 = what is free)",
+    gpu_memory_limit: float = option(
+        0.0,
+        "video memory in GB that a run may take per device, such as 5.5, divided among its models; refused at the "
+        "start where they do not fit (0 = what is free)",
         minimum=0,
         maximum=1024,
         scope=Scope.JOB,

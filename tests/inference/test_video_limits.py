@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -169,8 +170,8 @@ def test_a_thread_that_holds_a_lease_is_refused_where_it_would_wait_for_itself(t
         with pytest.raises(ResourceError) as refused, shared.lease(b):
             pass
         assert str(refused.value) == (
-            "b and the models that are in use take about 0.7 GB of video memory, and --gpu-memory-limit allows 0.6 GB. "
-            "Set --gpu-memory-limit 1, set --inference-precision half, choose smaller models or fewer processors, or "
+            "b and the models that are in use take about 0.7 GB of video memory, and --gpu-memory-limit allows 0.5 GB. "
+            "Set --gpu-memory-limit 0.7, set --inference-precision half, choose smaller models or fewer processors, or "
             "run on the processor with --execution-providers cpu."
         )
 
@@ -212,8 +213,8 @@ def test_a_step_that_does_not_fit_its_limit_is_refused_with_the_figure_needed(tm
     with pool(card, limit=1 * GIB) as shared, pytest.raises(ResourceError) as refused:
         shared.expect(models(tmp_path, "abcdefgh"))
     assert str(refused.value) == (
-        "the models of this step take about 1.3 GB of video memory, and --gpu-memory-limit allows 1.0 GB. "
-        "Set --gpu-memory-limit 2, set --inference-precision half, choose smaller models or fewer processors, or run "
+        "the models of this step take about 1.3 GB of video memory, and --gpu-memory-limit allows 1 GB. "
+        "Set --gpu-memory-limit 1.3, set --inference-precision half, choose smaller models or fewer processors, or run "
         "on the processor with --execution-providers cpu."
     )
     assert card.loads == []
@@ -225,7 +226,7 @@ def test_a_step_that_does_not_fit_what_is_free_is_refused_with_the_figure_needed
     with pool(card) as shared, pytest.raises(ResourceError) as refused:
         shared.expect(models(tmp_path, "abcdefgh"))
     assert str(refused.value) == (
-        "the models of this step take about 1.3 GB of video memory, and 1.0 GB are free on device 0 (card 0). "
+        "the models of this step take about 1.3 GB of video memory, and 1 GB are free on device 0 (card 0). "
         "Close other programs that use it, choose another one with --execution-device-ids, set --inference-precision "
         "half, choose smaller models or fewer processors, or run on the processor with --execution-providers cpu."
     )
@@ -259,6 +260,21 @@ def test_the_size_of_a_step_is_the_same_refused_or_run(tmp_path):
             else:
                 with pytest.raises(ResourceError):
                     shared.expect(files)
+
+
+def test_the_limit_that_a_refusal_names_is_enough(tmp_path):
+    files = models(tmp_path, "abcdefg")
+    with pool(FakeCard(8 * GIB), limit=GIB) as shared, pytest.raises(ResourceError) as refused:
+        shared.expect(files)
+    named = re.search(r"--gpu-memory-limit ([\d.]+),", str(refused.value))
+    assert named is not None
+    card = FakeCard(8 * GIB)
+    limit = round(float(named[1]) * GIB)
+    with pool(card, limit=limit) as shared:
+        shared.expect(files)
+        use(shared, *files, *files)
+    assert len(card.loads) == 7
+    assert card.most <= limit
 
 
 def test_half_precision_halves_what_a_step_needs(tmp_path):
@@ -478,7 +494,7 @@ def test_each_device_has_its_own_limit(tmp_path):
 
 def test_a_step_has_to_fit_on_every_device(tmp_path):
     large, small = FakeCard(8 * GIB, number=0), FakeCard(1 * GIB, number=1)
-    with pool(large, small) as shared, pytest.raises(ResourceError, match=r"1\.0 GB are free on device 1 \(card 1\)"):
+    with pool(large, small) as shared, pytest.raises(ResourceError, match=r"1 GB are free on device 1 \(card 1\)"):
         shared.expect(models(tmp_path, "abcdefgh"))
 
 
