@@ -81,7 +81,7 @@ def scaled(path: Path, source: Path, width: int, height: int, frames: int) -> No
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
         for number in range(frames):
             frame = taken[(0, 1, 2, 3, 2, 1)[number % 6]]
-            frame.pts, frame.time_base = number, None  # type: ignore[assignment]
+            frame.pts, frame.time_base = number, None
             output.mux(stream.encode(frame))
         output.mux(stream.encode(None))
 
@@ -107,14 +107,78 @@ def test_many_faces_stay_within_the_limit(swap: Swap, tmp_path: Path) -> None:
     check_smallest(swap, crowd, *words, below=1.5)
 
 
-@pytest.mark.parametrize("part", ["encoder", "processor"])
+@pytest.mark.parametrize("part", ["slow encoder", "slow processor"])
 def test_a_part_that_is_slower_than_all_others_lets_nothing_pile_up(swap: Swap, part: str) -> None:
     words = ("--trim-frame-end", "30", "--system-memory-limit", "0.6")
-    ended = swap(BENCHMARK / "target-360p.mp4", *words, program=("-m", "tests.app.slowly", part))
+    ended = swap(BENCHMARK / "target-360p.mp4", *words, program=("-m", "tests.app.spoiled", part))
     assert ended.status == 0, ended.said
+    assert ended.peak <= 0.6 * GIB
+
+
+def test_a_run_that_grows_is_stopped_soon_after_it_passes_its_limit(swap: Swap) -> None:
+    words = ("--system-memory-limit", "0.6")
+    ended = swap(BENCHMARK / "target-240p.mp4", *words, program=("-m", "tests.app.spoiled", "leak"))
+    assert ended.status == 1
+    assert re.search(r"^error: the run takes 0\.[67] GB of memory, above its limit of 0\.6 GB\. Raise --s", ended.said)
+    assert ended.peak <= 0.8 * GIB
+
+
+def test_a_run_that_bolts_is_refused_the_memory_by_the_system(swap: Swap) -> None:
+    words = ("--system-memory-limit", "0.6")
+    ended = swap(BENCHMARK / "target-240p.mp4", *words, program=("-m", "tests.app.spoiled", "bolt"))
+    assert ended.status == 1
+    assert re.search(r"^error: there is no memory left for this step\. Raise --system-memory-limit", ended.said)
     assert ended.peak <= 0.6 * GIB
 
 
 def test_a_larger_limit_is_kept_as_well(swap: Swap) -> None:
     ended = swap(BENCHMARK / "target-720p.mp4", "--trim-frame-end", "30", "--system-memory-limit", "1")
     assert (ended.status, ended.peak <= GIB) == (0, True), ended.said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--output-video-encoder", "libx265"),
+        ("--output-video-encoder", "libsvtav1", "--output-video-preset", "ultrafast"),
+        ("--output-video-encoder", "libvpx-vp9"),
+        ("--output-video-preset", "medium"),
+    ],
+    ids=["x265", "AV1", "VP9", "medium"],
+)
+def test_the_smallest_limit_of_each_encoder(swap: Swap, words: tuple[str, ...]) -> None:
+    check_smallest(swap, BENCHMARK / "target-1080p.mp4", *words, below=1.35)
+
+
+@pytest.mark.slow
+def test_large_frames_stay_within_the_smallest_limit(swap: Swap) -> None:
+    assert check_smallest(swap, BENCHMARK / "target-2160p.mp4", below=1.35) <= 1.2
+
+
+@pytest.mark.slow
+def test_an_8k_clip_runs_within_3_5_gb(swap: Swap, tmp_path: Path) -> None:
+    clip = tmp_path / "8k.mp4"
+    scaled(clip, BENCHMARK / "target-2160p.mp4", 7680, 4320, frames=24)
+    assert check_smallest(swap, clip, below=1.35) <= 3.5
+
+
+@pytest.mark.slow
+def test_a_long_clip_takes_no_more_than_a_short_one(swap: Swap, tmp_path: Path) -> None:
+    short, long = tmp_path / "short.mp4", tmp_path / "long.mp4"
+    for path, frames in ((short, 100), (long, 3000)):
+        scaled(path, BENCHMARK / "target-240p.mp4", 426, 240, frames)
+    words = ("--system-memory-limit", "0.6")
+    first, last = swap(short, *words), swap(long, *words)
+    assert (first.status, last.status) == (0, 0), last.said
+    assert last.peak <= min(first.peak * 1.1, 0.6 * GIB)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("above", [0.0, 0.1, 0.2, 0.3, 0.5, 1.0])
+def test_a_run_ends_within_each_limit_from_the_smallest_on(swap: Swap, above: float) -> None:
+    """One worker with three frames at first, then more of both; none stands still."""
+    target = BENCHMARK / "target-1080p.mp4"
+    limit = float(smallest(swap(target, "--system-memory-limit", "0.1"))) + above
+    ended = swap(target, "--system-memory-limit", f"{limit:.1f}")
+    assert (ended.status, ended.peak <= limit * GIB) == (0, True), ended.said
