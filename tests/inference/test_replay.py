@@ -11,15 +11,19 @@ import numpy as np
 import onnxruntime
 import pytest
 
+from facefusion.core.stop import StopToken
 from facefusion.inference import session as sessions
 from facefusion.inference.execution import Device
+from facefusion.inference.interruption import Interruption
+from facefusion.inference.pool import InferencePool
 from facefusion.inference.providers.base import DeviceMemory
 from facefusion.inference.providers.registry import PROVIDERS
 from facefusion.inference.replay import RECORDINGS, ReplayedRuns, ReplayError, Traffic
+from facefusion.inference.runner import PooledGraph
 from facefusion.inference.session import OrtSession
 from tests.inference import fake_card
 from tests.inference.fake_card import CONTROL_FLOW, Card, Session, affine, rows
-from tests.inference.fakes import execution, graph
+from tests.inference.fakes import Heard, execution, graph
 
 CUDA = DeviceMemory("cuda", 0)
 
@@ -200,6 +204,29 @@ def test_a_stop_goes_along_with_a_replay(card, tmp_path):
     options = onnxruntime.RunOptions()
     session.run(rows(1), options)
     assert options.get_run_config_entry("gpu_graph_id") == "1"  # the caller's own, which it may end the run by
+
+
+@pytest.mark.parametrize("replay", [False, True])
+def test_graphs_of_a_pool_run_on_the_card_for_many_and_leave_nothing_there(card, tmp_path, replay):
+    card.record_seconds = 0.002
+    plan = replace(execution("cuda", cache=tmp_path), replay=replay)
+    models = [graph(tmp_path, name) for name in ("a", "b", "c")]
+    with InferencePool(plan, events=Heard()) as pool, Interruption(StopToken()) as interruption:
+        runners = [PooledGraph(pool, model, interruption) for model in models]
+
+        def call(number):
+            inputs = rows(1 + number % 4, number)
+            np.testing.assert_array_equal(runners[number % 3].run(inputs)["y"], affine(inputs)["y"])
+            if number % 20 == 0:
+                pool.release_unused()
+
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(call, range(120)))
+        assert pool.counters.loads >= 3
+        assert (card.recordings > 0) == replay
+        assert card.taken > 0
+    gc.collect()
+    assert card.taken == 0
 
 
 def test_one_goes_alone_while_others_go_together():
