@@ -77,10 +77,10 @@ def real_networks(bench: Bench) -> Iterator[Line]:
     for resolution, clip in bench.clips("360p", "720p", "1080p"):
         task = Task(clip, bench.real, frames=REAL_FRAMES)
         yield _over_floor(f"{resolution}, real networks", task, bench, 1.05)
-        report, graphs = in_own_process(first_run, task)
+        peak, graphs = in_own_process(first_run, task)
         bare = in_own_process(bare_peak, graphs)
-        share = report.peak_memory / bare
-        figures = f"{share:.2f} ({_mebibytes(report.peak_memory)} over {_mebibytes(bare)})"
+        share = peak / bare
+        figures = f"{share:.2f} ({_mebibytes(peak)} over {_mebibytes(bare)})"
         yield Line(f"{resolution}, real networks, memory over a bare process's", figures, "1.2", share <= 1.2)
 
 
@@ -228,9 +228,8 @@ def _grown(case: str, task: Task, bench: Bench) -> Growth:
 
 
 def _memory(case: str, task: Task) -> Line:
-    report, _ = in_own_process(first_run, replace(task, frames=MEMORY_FRAMES))
-    held = report.peak_memory <= GIGABYTE
-    return Line(f"{case}, memory", _mebibytes(report.peak_memory), "1 GB", held)
+    peak, _ = in_own_process(first_run, replace(task, frames=MEMORY_FRAMES))
+    return Line(f"{case}, memory", _mebibytes(peak), "1 GB", peak <= GIGABYTE)
 
 
 def _share(case: str, seconds: float, cold: float) -> Line:

@@ -17,7 +17,7 @@ from scripts.performance import rows
 from scripts.performance.clips import tiled
 from scripts.performance.rows import ROWS, Bench
 from scripts.performance.table import Growth, Line, table_of
-from scripts.performance.task import GraphUse, StepRunner, Task, in_own_process
+from scripts.performance.task import GraphUse, StepRunner, Task, high_water, in_own_process
 from tests.benchmark.test_measure import CASE, report
 from tests.media.clips import make_clip
 
@@ -63,7 +63,7 @@ def test_runs_are_held_against_their_floor_and_memory_against_a_bare_process(mon
         bench,
         "real",
         measure_task=[measured(1.0, 1.04, 1.2), measured(1.06), measured(1.05)],
-        first_run=[(report(peak=240 * MEBIBYTE), graphs), (report(peak=242 * MEBIBYTE), graphs), (report(), graphs)],
+        first_run=[(240 * MEBIBYTE, graphs), (242 * MEBIBYTE, graphs), (MEBIBYTE, graphs)],
         bare_peak=[200 * MEBIBYTE] * 3,
     )
     assert found[:4] == [
@@ -181,3 +181,9 @@ def test_a_run_is_as_long_as_was_reckoned(tmp_path, model_path):
     assert runner.run(longer, tmp_path / "out.mp4").frames == 6
     assert runner.long_enough(case, 91, tmp_path).target == tmp_path / "target-240p-2-times.mp4"
     runner.forget()
+
+
+def test_the_most_memory_of_a_process_is_what_the_system_tells(tmp_path):
+    (tmp_path / "status").write_text("Name:\tpython\nVmHWM:\t    2048 kB\nVmRSS:\t 1024 kB\n", encoding="utf-8")
+    assert high_water(tmp_path / "status") == 2 * MEBIBYTE
+    assert high_water(tmp_path / "none") == 0
