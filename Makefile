@@ -24,7 +24,7 @@ test: setup-development
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGUMENTS)
 
 test-long: setup-development
-	@$(BIN)/python -m pytest -m slow $(ARGUMENTS)
+	@$(BIN)/python -m pytest -m "slow and not gpu" $(ARGUMENTS)
 
 speed: setup-development
 	@$(BIN)/python scripts/check_speed.py $(ARGUMENTS)
