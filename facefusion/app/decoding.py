@@ -33,7 +33,7 @@ def decoder_card(
         choice: ``--decoder-device``.
         info: the video, or an animated image.
         execution: what graphs run on.
-        events: told what stands in the card's way, and when the processor takes over from it.
+        events: told what decodes where a card could have, and when the processor takes over from it.
         trial: tries a card; another one in tests.
 
     Raises:
@@ -47,6 +47,7 @@ def decoder_card(
     reason = misfit(info.codec, info.pixel_format, info.coded_size, alpha=info.alpha)
     reason = reason or trial(device, info.codec, kind)
     if not reason:
+        events.emit(Notice(f"{info.path.name} is decoded on card {device}."))
         return DecoderCard(
             Nvdec(device), info.path, info.pixel_format, lambda message: events.emit(Notice(message, warning=True))
         )

@@ -19,9 +19,10 @@ from av.packet import Packet
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from facefusion.core.errors import OutputError
+from facefusion.core.errors import FaceFusionError, OutputError
 from facefusion.core.stop import POLL_SECONDS, StopToken
 from facefusion.core.values import Frame
+from facefusion.media.codecs import FULL_CARD, card_options, full_card
 from facefusion.media.colour import FULL, LIMITED
 from facefusion.media.encoding import Encoding
 from facefusion.media.failure import explained
@@ -133,7 +134,8 @@ class ExternalEncoder:
             video_size=tuple(encoding.size),
             framerate=f"{rate.numerator}/{rate.denominator}",
         )
-        options = {("b:v" if key == "b" else key): value for key, value in encoding.options}
+        told = dict(encoding.options) | card_options(encoding.encoder, encoding.device)
+        options = {("b:v" if key == "b" else key): value for key, value in told.items()}
         output = ffmpeg.output(
             source,
             f"file:{self._raw.absolute()}",
@@ -184,9 +186,12 @@ class ExternalEncoder:
         if time.monotonic() - begun > STALL_SECONDS:
             raise self._failure(f"took no frame for {STALL_SECONDS:.0f} s")
 
-    def _failure(self, what: str) -> OutputError:
+    def _failure(self, what: str) -> FaceFusionError:
         self._said.seek(0)
         lines = [line.strip() for line in self._said.read().decode(errors="replace").splitlines() if line.strip()]
+        full = next((line for line in lines if FULL_CARD in line), None)
+        if full is not None:
+            return full_card(self._encoding.encoder, full)
         said = f" ({'; '.join(lines[-LAST_LINES:])})" if lines else ""
         return OutputError(
             f"{self._path} cannot be written with {self._encoding.encoder}: ffmpeg {what}{said}",

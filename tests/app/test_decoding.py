@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from facefusion.app.decoding import decoder_card, nvidia_device
+from facefusion.config.option import Scope
+from facefusion.config.schema import Schema
 from facefusion.core.errors import SetupError
 from facefusion.inference.execution import Device, Execution
 from facefusion.inference.providers.registry import PROVIDERS
 from facefusion.inference.runtime import read_runtime
 from facefusion.media.nvdec import Nvdec
 from facefusion.media.probe import MediaInfo, probe
+from facefusion.media.settings import DecodingSettings
 from facefusion.observability.events import Event, Notice
 from tests.media.clips import make_clip
 
@@ -64,11 +67,16 @@ def test_where_graphs_run_on_a_card_that_card_decodes(info, monkeypatch):
     card = decoder_card("auto", info, CARD, sink, trial)
     assert card is not None
     assert card.is_on
-    assert (trial.asked, opened, list(sink)) == ([(2, "h264", "yuv420p")], [2], [])
+    assert (trial.asked, opened) == ([(2, "h264", "yuv420p")], [2])
     card.give_up("the sky fell")
     assert sink == [
-        Notice("a.mp4 is decoded by the processor from here on, not by the card: the sky fell.", warning=True)
+        Notice("a.mp4 is decoded on card 2."),
+        Notice("a.mp4 is decoded by the processor from here on, not by the card: the sky fell.", warning=True),
     ]
+
+
+def test_the_choice_belongs_to_the_machine_and_is_no_part_of_what_a_result_is_known_by():
+    assert Schema.of((DecodingSettings,))["decoder_device"].about.scope is Scope.JOB
 
 
 @pytest.mark.parametrize(("choice", "where"), [("auto", PROCESSOR), ("cpu", CARD), ("cpu", PROCESSOR)])

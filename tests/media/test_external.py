@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 import pytest
 
-from facefusion.core.errors import OutputError, SetupError, Stopped
+from facefusion.core.errors import OutputError, ResourceError, SetupError, Stopped
 from facefusion.core.stop import StopToken
 from facefusion.media import codecs, external, ffmpeg_program
 from facefusion.media.encoder import EncoderSettings
@@ -141,6 +141,23 @@ def test_a_program_that_dies_is_noticed_and_nothing_stays(fake_ffmpeg, tmp_path)
     assert str(caught.value) == (
         f"{tmp_path / 'b.mkv'} cannot be written with libx264: ffmpeg ended with 7 (the card fell out). "
         "Choose another --output-video-encoder."
+    )
+    assert not (tmp_path / "b.mkv").exists()
+
+
+def test_a_card_that_begins_no_further_session_is_told_of_by_the_program_too(fake_ffmpeg, tmp_path):
+    said = "[h264_nvenc @ 0x5] OpenEncodeSessionEx failed: out of memory (10): (no details)"
+    fake_ffmpeg(f"echo '{said}' >&2; echo 'No capable devices found' >&2; exit 1")
+    make_clip(tmp_path / "a.mkv")
+    info = probe(tmp_path / "a.mkv")
+    encoding = replace(outside(info, EncoderSettings("h264_nvenc")), device=1)
+    writer = ExternalEncoder(encoding, tmp_path / "b.mkv")
+    command = writer._command()
+    assert command[command.index("-gpu") + 1] == "1"
+    with pytest.raises(ResourceError) as caught, writer:
+        written(writer, info)
+    assert str(caught.value).startswith(
+        f"the graphics card begins no further encoding with h264_nvenc ({said}). NVIDIA's drivers allow GeForce cards"
     )
     assert not (tmp_path / "b.mkv").exists()
 
