@@ -148,29 +148,30 @@ def measure(
         clock: seconds.
     """
     output = folder / case.target.name
-    command_start = runner.command_start(case, folder)
+    played = case
     cold_starts: list[float] = []
     if not cold or seconds > 0:
         runner.forget()
         first = runner.run(case, output)
         cold_starts = [first.start_up_seconds]
         if seconds > 0:
-            case = runner.played(case, max(1, math.ceil(seconds / runner.floor(case, first, folder).seconds)), folder)
+            floor = runner.floor(case, first, folder)
+            played = runner.played(case, max(1, math.ceil(seconds / floor.seconds)), folder)
     timed: list[Cycle] = []
     for _ in range(cycles):
         if cold:
             runner.forget()
         output.unlink(missing_ok=True)
         begin = clock()
-        report = runner.run(case, output)
+        report = runner.run(played, output)
         taken = clock() - begin
-        timed.append(Cycle(taken, report, runner.floor(case, report, folder)))
+        timed.append(Cycle(taken, report, runner.floor(played, report, folder)))
     output.unlink(missing_ok=True)
     starts = [cycle.report.start_up_seconds for cycle in timed]
     return CaseResult(
-        case,
+        played,
         tuple(timed),
         cold_start=median(starts if cold else cold_starts),
-        command_start=command_start,
+        command_start=runner.command_start(case, folder),  # last: by now no model has to be fetched
         warm_start=None if cold else median(starts),
     )
