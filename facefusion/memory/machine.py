@@ -91,10 +91,11 @@ def _upward(mount: Path, path: str) -> list[Path]:
 def _version_2(folder: Path) -> _Limits:
     quota = (_read(folder / "cpu.max") or "max").split()
     cores = int(quota[0]) / int(quota[1]) if len(quota) == 2 and quota[0] != "max" else None
-    limit = (_read(folder / "memory.max") or "max").strip()
+    # Above memory.high nothing is killed, but all is slowed down until it hardly moves.
+    limits = [(_read(folder / name) or "max").strip() for name in ("memory.max", "memory.high")]
     return _Limits(
         cores=cores,
-        memory=None if limit == "max" else int(limit),
+        memory=min((int(limit) for limit in limits if limit != "max"), default=None),
         memory_used=_used(folder, usage="memory.current", reclaimable="inactive_file"),
     )
 

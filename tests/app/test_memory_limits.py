@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from pathlib import Path
 
 import av
@@ -81,7 +82,7 @@ def scaled(path: Path, source: Path, width: int, height: int, frames: int) -> No
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
         for number in range(frames):
             frame = taken[(0, 1, 2, 3, 2, 1)[number % 6]]
-            frame.pts, frame.time_base = number, None
+            frame.pts, frame.time_base = number, Fraction(1, 25)
             output.mux(stream.encode(frame))
         output.mux(stream.encode(None))
 

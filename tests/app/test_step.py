@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +12,7 @@ import cv2
 import numpy as np
 import pytest
 
+from facefusion.app import resources
 from facefusion.app.engine import Engine
 from facefusion.core.errors import (
     FaceNotFoundError,
@@ -25,6 +27,7 @@ from facefusion.core.stop import StopToken
 from facefusion.faces.detect.base import ScoreScale
 from facefusion.media import codecs
 from facefusion.media.segment import Segment, SegmentEncoder
+from facefusion.memory.machine import read_machine
 from facefusion.observability.events import ModelLoaded, Notice
 from facefusion.observability.stages import WAIT_FOR_RESULTS
 from tests.app.conftest import SOURCE, TARGET, Run
@@ -345,3 +348,29 @@ def test_several_photos_of_one_person_are_merged(run: Run, tmp_path: Path) -> No
     cv2.imwrite(str(mirrored), image(SOURCE)[:, ::-1])
     report = run(tmp_path / "out.mp4", source_paths=(SOURCE, mirrored), trim_frame_end=2)
     assert (report.frames, report.faces) == (2, 2)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="control groups are Linux's")
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": f"{256 << 20}\n"},
+        {
+            "proc/self/cgroup": "4:memory:/docker/7\n",
+            "sys/fs/cgroup/memory/docker/7/memory.limit_in_bytes": f"{256 << 20}\n",
+        },
+    ],
+    ids=["version 2", "version 1"],
+)
+@pytest.mark.parametrize("limit", [0, 8])
+def test_a_container_is_the_machine(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], limit: float
+) -> None:
+    root = tmp_path / "root"
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    monkeypatch.setattr(resources, "read_machine", lambda: read_machine(root))
+    with pytest.raises(ResourceError, match=r"^this machine has 0\.2 GB of memory for the run, too little .*It takes"):
+        run(tmp_path / "out.mp4", system_memory_limit=limit)
+    assert list(tmp_path.iterdir()) == [root]

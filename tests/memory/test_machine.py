@@ -51,6 +51,12 @@ def test_version_2_limits_of_a_container(tmp_path):
     assert found.available == 2 * GIB
 
 
+def test_a_container_that_is_slowed_down_above_a_limit_has_no_more_than_that(tmp_path):
+    files = {"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": f"{8 * GIB}\n"}
+    for high, memory in (("max", 8 * GIB), (str(6 * GIB), 6 * GIB), (str(9 * GIB), 8 * GIB)):
+        assert read_machine(tree(tmp_path, files | {"sys/fs/cgroup/memory.high": high})).memory == memory
+
+
 def test_version_2_without_limits_leaves_the_machine_whole(tmp_path):
     root = tree(
         tmp_path,
