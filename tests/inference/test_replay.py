@@ -222,6 +222,7 @@ def test_graphs_of_a_pool_run_on_the_card_for_many_and_leave_nothing_there(card,
 
         with ThreadPoolExecutor(8) as threads:
             list(threads.map(call, range(120)))
+        call(1)  # the last release may have come when all was done
         assert pool.counters.loads >= 3
         assert (card.recordings > 0) == replay
         assert card.taken > 0
