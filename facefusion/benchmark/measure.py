@@ -16,6 +16,11 @@ from facefusion.core.report import RunReport
 from facefusion.observability.stages import WAITS
 
 
+BEFORE = ("decode", "content", "analyse", "detect", "landmarks", "recognise", "classify", "crop")
+AFTER = ("masks", "paste", "scale", "encode", "join", *WAITS)
+"""Stages before and after those of processors, in the order of a frame's walk, in which all are told."""
+
+
 class Runner(Protocol):
     """Runs whole steps, as the user's own commands do."""
 
@@ -121,7 +126,9 @@ class CaseResult:
         return {name: seconds for name, seconds in self._stages().items() if name in WAITS}
 
     def _stages(self) -> dict[str, float]:
-        names = dict.fromkeys(name for cycle in self.cycles for name in cycle.report.stages)
+        seen = dict.fromkeys(name for cycle in self.cycles for name in cycle.report.stages)
+        between = [name for name in seen if name not in BEFORE + AFTER]
+        names = [name for name in (*BEFORE, *between, *AFTER) if name in seen]
         return {name: median(cycle.report.stages.get(name, 0.0) for cycle in self.cycles) for name in names}
 
 

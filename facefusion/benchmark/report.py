@@ -90,7 +90,6 @@ def _details(result: CaseResult) -> Iterator[str]:
 
 
 def _plan(threads: ThreadPlan) -> str:
-    per_graph = sorted(set(threads.graph_threads.values()))
     gates = ", ".join(
         f"{'any number' if slots is None else slots} on {place}" for place, slots in threads.gates.items()
     )
@@ -99,10 +98,16 @@ def _plan(threads: ThreadPlan) -> str:
         f"window {threads.window}",
         f"frames together {threads.together}",
         f"decoder threads {threads.decoder_threads}",
-        f"threads of a graph {' or '.join(map(str, per_graph))}" if per_graph else "",
+        f"threads of a graph {_per_graph(threads)}" if threads.graph_threads else "",
         f"graphs at once {gates}" if gates else "",
     )
     return ", ".join(part for part in parts if part)
+
+
+def _per_graph(threads: ThreadPlan) -> str:
+    counts = sorted(set(threads.graph_threads.values()))
+    names = {count: [name for name, own in threads.graph_threads.items() if own == count] for count in counts}
+    return ", ".join(f"{count} ({', '.join(names[count])})" if len(counts) > 1 else str(count) for count in counts)
 
 
 def _seconds(parts: Mapping[str, float]) -> str:

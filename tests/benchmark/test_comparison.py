@@ -79,11 +79,11 @@ def drawn(path, *results):
     draw_chart(results, path)
     elements = list(ElementTree.parse(path).iter())
     words = [element.text for element in elements if element.text]
-    boxes = {}
+    boxes: dict[str, list[tuple[float, ...]]] = {}
     for element in elements:
         if element.tag.endswith("rect"):
-            place = tuple(float(element.get(name)) for name in ("x", "y", "width", "height"))
-            boxes.setdefault(element.get("fill"), []).append(place)
+            place = tuple(float(element.get(name, "nan")) for name in ("x", "y", "width", "height"))
+            boxes.setdefault(element.get("fill", ""), []).append(place)
     return words, boxes
 
 

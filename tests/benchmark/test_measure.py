@@ -153,6 +153,19 @@ def test_figures_of_a_clip():
     ]
 
 
+def test_stages_are_told_in_the_order_of_a_frames_walk():
+    stages = dict.fromkeys(("wait for turn", "encode", "paste", "face_swapper", "crop", "analyse", "decode"), 1.0)
+    result = result_of(dataclasses.replace(report(), stages=stages))
+    assert list(result.stages) == ["decode", "analyse", "crop", "face_swapper", "paste", "encode"]
+    assert list(result.waits) == ["wait for turn"]
+
+
+def test_graphs_with_other_threads_than_the_rest_are_named():
+    threads = dataclasses.replace(THREADS, graph_threads={"a": 1, "b": 2, "c": 1}, gates={})
+    told = table([result_of(dataclasses.replace(report(), threads=threads))]).splitlines()[-1]
+    assert told.endswith("decoder threads 1, threads of a graph 1 (a, c), 2 (b)")
+
+
 def test_what_was_not_measured_is_a_dash():
     row = table([result_of(report(), warm_start=None)]).splitlines()[2]
     assert row.split()[-5:] == ["1.50", "-", "2.25", "100", "-"]

@@ -9,6 +9,7 @@ from facefusion.benchmark import cases
 from facefusion.cli import main as cli
 from facefusion.cli.commands import benchmark
 from facefusion.cli.main import main
+from facefusion.cli.signals import work_listening
 from facefusion.config.settings import PathsSettings
 from facefusion.core.errors import SetupError
 from facefusion.faces.settings import FaceSelectorSettings
@@ -106,7 +107,6 @@ def test_a_temporary_folder_that_is_not_there_is_named(assets, capsys):
 def test_a_stop_while_the_command_starts_is_a_stop_and_no_failure(monkeypatch, capsys):
     tokens = []
     application = FakeApplication()
-    work_listening = cli.work_listening
 
     def listening(work, stop, terminal):
         tokens.append(stop)
