@@ -15,7 +15,6 @@ from facefusion.core.floor import Floor
 from facefusion.core.report import RunReport
 from facefusion.observability.stages import WAITS
 
-
 BEFORE = ("decode", "content", "analyse", "detect", "landmarks", "recognise", "classify", "crop")
 AFTER = ("masks", "paste", "scale", "encode", "join", *WAITS)
 """Stages before and after those of processors, in the order of a frame's walk, in which all are told."""
