@@ -39,7 +39,7 @@ def check(cases: list[dict[str, Any]], count: int) -> None:
 
 
 def test_one_of_each(fuzz: Callable[[int, int], list[dict[str, Any]]]) -> None:
-    check(fuzz(24, 3), 24)
+    check(fuzz(32, 3), 32)
 
 
 @pytest.mark.slow

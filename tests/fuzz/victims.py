@@ -36,12 +36,14 @@ class Victim:
         data: what it holds when it is whole.
         words: the command that reads it.
         output: what that command makes; none where that depends on what the file says.
+        is_own: whether the program made the file for itself, and must do without it.
     """
 
     name: str
     data: bytes
     words: tuple[str, ...]
     output: str | None = None
+    is_own: bool = False
 
 
 def make_victims(folder: Path, models: Path) -> list[Victim]:
@@ -174,6 +176,13 @@ def job_file(folder: Path) -> Victim:
     assert json.loads(data)["steps"]
     path.unlink()
     return Victim("jobs/queued/broken.json", data, ("job-run-all",))
+
+
+def caches(folder: Path) -> list[Victim]:
+    """What the program has put into its caches."""
+    words, output = run("face.jpg", "whole.png", "out/result.png", *MARKS), "out/result.png"
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
+    return [Victim(str(path), path.read_bytes(), words, output, is_own=True) for path in files]
 
 
 def model(folder: Path, models: Path) -> Victim:

@@ -10,6 +10,7 @@ import tracemalloc
 from itertools import islice
 from pathlib import Path
 
+from facefusion.core import home
 from tests.soak.census import take_census
 from tests.soak.errands import Errand, do, rounds
 from tests.soak.program import WatchedProgram
@@ -28,6 +29,9 @@ def main(folder: str, count: str, seed: str, every: str, *words: str) -> None:
     os.chdir(folder)
     temp = Path("temp")
     temp.mkdir()
+    # The program's own folder, in which it keeps its caches, is this one.
+    home.PACKAGE_PARENT = Path.cwd()
+    Path("facefusion.py").touch()
     program = WatchedProgram()
     runs = 0
 
