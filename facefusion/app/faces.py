@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 
 from facefusion.catalogue.card import ModelCard
@@ -69,6 +69,18 @@ def build_analyser(snapshot: Snapshot, cards: Mapping[str, ModelCard], bench: Be
         # A score of 0 asks for no landmarker of its own, as in FaceFusion.
         build_refiner(landmarker, bench, score) if score > 0 else None,
     )
+
+
+def analyser_recipe(snapshot: Snapshot, digests: Mapping[str, str]) -> Hashable:
+    """All that an analyser gives depends on, beside what runs its graphs.
+
+    Args:
+        snapshot: the settings in force.
+        digests: SHA-256 of the graphs of the step, by the model's name.
+    """
+    groups = (FaceDetectorSettings, FaceLandmarkerSettings, FaceRecognizerSettings)
+    classified = bool(snapshot.get(FaceSelectorSettings).filters)
+    return (*(snapshot.get(group) for group in groups), classified, tuple(sorted(digests.items())))
 
 
 def build_tracker(snapshot: Snapshot, analyser: FaceAnalyser) -> FaceTracker:

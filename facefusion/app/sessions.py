@@ -8,6 +8,7 @@ from pathlib import Path
 from facefusion.app.paths import graphs_folder
 from facefusion.config.state import Snapshot
 from facefusion.core.home import caches_folder
+from facefusion.core.remembered import Remembered
 from facefusion.inference.execution import Execution, Probe, plan_execution
 from facefusion.inference.optimised import OptimisedGraphs
 from facefusion.inference.pool import InferencePool, MemoryStrategy
@@ -49,6 +50,8 @@ class Sessions:
         self._test = test
         self._load = load
         self._caches = caches or caches_folder()
+        self.remembered = Remembered()
+        """What was found with these sessions, and what was made from that."""
         self._relay = _Relay()
         self._recipe: tuple[object, ...] | None = None
         self._execution: Execution | None = None
@@ -101,7 +104,8 @@ class Sessions:
         return self._pool
 
     def close(self) -> None:
-        """Release all sessions."""
+        """Release all sessions, and forget what was found with them."""
+        self.remembered.clear()
         if self._pool is not None:
             self._pool.close()
             self._pool = None

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from facefusion.app.calibration import thread_plans
-from facefusion.app.faces import build_analyser, build_masker, check_padding, face_models, mask_models
+from facefusion.app.faces import analyser_recipe, build_analyser, build_masker, check_padding, face_models, mask_models
 from facefusion.app.models import Models, Runners, open_store
 from facefusion.app.resources import Resources, Sizes, threads_per_run
 from facefusion.app.selection import face_selectors, nobody
@@ -119,7 +119,7 @@ class _Step:
         runners = models.runners(resources.pool, self._stack.enter_context(Interruption(self._stop)))
         bench = Bench(runners, models.companions)
         analyser = build_analyser(self._snapshot, models.cards, bench) if self._needs_faces() else None
-        sources = () if analyser is None else read_sources(photos, analyser, self._events)
+        sources = () if analyser is None else self._sources(photos, analyser, models)
         work = self._work(subject, models, runners, analyser, sources, output)
         resources.pool.release_unneeded(models.files(self._kinds_per_frame()))
         self._stop.check()
@@ -222,6 +222,10 @@ class _Step:
             wanting += [f"{name} = auto" for name in automatic_filters(self._snapshot.get(FaceSelectorSettings))]
         return source_photos(self._snapshot, wanting)
 
+    def _sources(self, photos: Photos, analyser: FaceAnalyser, models: Models) -> tuple[Source, ...]:
+        recipe = analyser_recipe(self._snapshot, models.digests)
+        return read_sources(photos, analyser, self._events, self._sessions.remembered, recipe)
+
     def _model_choices(self) -> dict[str, str]:
         choices = face_models(self._snapshot) if self._needs_faces() else {}
         choices[CONTENT_ANALYSER] = self._snapshot.get(ContentAnalyserSettings).content_analyser_model
@@ -279,6 +283,7 @@ class _Step:
             target=subject.target,
             events=self._events,
             masker=build_masker(self._snapshot, self._masks(chosen), models.cards, Bench(runners, models.companions)),
+            remembered=self._sessions.remembered,
         )
         return chosen.kind.build(workshop)
 

@@ -10,11 +10,12 @@ once, so that their faces can go through a graph together.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.core.graph import SignedGraph
+from facefusion.core.remembered import Remembered
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.faces.mask.base import NO_MASKS, MaskUse
 from facefusion.faces.mask.masker import PLAIN, FaceMasker
@@ -106,6 +107,8 @@ class Workshop:
     events: EventSink
     masker: FaceMasker = PLAIN
     """Bounds what of a face is changed, by the masks that the processor's kind names."""
+    remembered: Remembered = field(default_factory=Remembered)
+    """What processors of earlier steps made and this one may want again."""
 
 
 def always(masks: MaskUse) -> Callable[[Any], MaskUse]:

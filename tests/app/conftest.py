@@ -13,12 +13,14 @@ import numpy as np
 import onnx
 import pytest
 
+from facefusion.app.calibration import usable_cores
 from facefusion.app.engine import Engine
 from facefusion.benchmark.settings import BenchmarkSettings
 from facefusion.config.schema import Schema
 from facefusion.config.state import Snapshot
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
+from facefusion.inference.calibration import ThreadPlans
 from tests.processors.fakes import RecordingSink
 
 DEMO = Path(__file__).parents[2] / "assets" / "demo"
@@ -26,6 +28,15 @@ SOURCE = DEMO / "source.jpg"
 TARGET = DEMO / "target.mp4"
 
 Run = Callable[..., RunReport]
+
+
+@pytest.fixture(autouse=True)
+def plans(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> ThreadPlans:
+    """Nothing that was measured on this machine counts, and nothing is remembered for it."""
+    plans = ThreadPlans(tmp_path_factory.mktemp("plans") / "threads.json", "1", usable_cores())
+    for module in ("calibration", "floor", "step"):
+        monkeypatch.setattr(f"facefusion.app.{module}.thread_plans", lambda: plans)
+    return plans
 
 
 @pytest.fixture(scope="module")

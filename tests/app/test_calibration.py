@@ -22,16 +22,12 @@ MODELS = {"face_mesh", "sface", "open_nsfw"}
 """Those that say what they are fed; the detector takes pictures of any size."""
 
 
-@pytest.fixture
-def plans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ThreadPlans:
-    """What is found on a machine of two cores, apart from what is known of this one."""
-    plans = ThreadPlans(tmp_path / "threads.json", "1", 2)
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each graph is run once by every caller, and what is found counts, whoever else uses the processor."""
     monkeypatch.setattr(calibration, "MEASURED_SECONDS", 0.0)
-    monkeypatch.setattr("facefusion.inference.calibration.QUIET", 0.0)  # whoever else uses it
     monkeypatch.setattr(calibration, "usable_cores", lambda: 2)
-    monkeypatch.setattr(calibration, "thread_plans", lambda: plans)
-    monkeypatch.setattr("facefusion.app.step.thread_plans", lambda: plans)
-    return plans
+    monkeypatch.setattr("facefusion.inference.calibration.QUIET", 0.0)
 
 
 def test_models_are_measured_once(

@@ -15,13 +15,10 @@ from tests.app.conftest import SOURCE, TARGET, Run, settings
 
 
 @pytest.fixture(autouse=True)
-def plans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ThreadPlans:
-    """Each graph is run once by every caller, and what is found is kept apart."""
-    plans = ThreadPlans(tmp_path / "threads.json", "1", usable_cores())
+def no_longer_than_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each graph is run once by every caller, and what is found counts, whoever else uses the processor."""
     monkeypatch.setattr("facefusion.app.floor.MEASURED_SECONDS", 0.0)
-    monkeypatch.setattr("facefusion.inference.calibration.QUIET", 0.0)  # whoever else uses it
-    monkeypatch.setattr("facefusion.app.floor.thread_plans", lambda: plans)
-    return plans
+    monkeypatch.setattr("facefusion.inference.calibration.QUIET", 0.0)
 
 
 def test_every_graph_that_ran_on_a_frame_is_in_the_floor(

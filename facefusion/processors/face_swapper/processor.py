@@ -25,7 +25,7 @@ FAMILIES: Mapping[str, Callable[[Workshop], SwapperFamily]] = {
     "hififace": hififace,
     "hyperswap": hyperswap,
     "inswapper": inswapper,
-    "mesh": lambda workshop: MeshFamily(workshop.settings.face_swapper_weight, workshop.masker),
+    "mesh": lambda workshop: MeshFamily(workshop.settings.face_swapper_weight, workshop.masker, workshop.remembered),
     "simswap": simswap,
     "uniface": uniface,
 }

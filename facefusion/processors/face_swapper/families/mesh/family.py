@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Self, cast
 
 from facefusion.core.errors import FaceFusionError, FaceNotFoundError
-from facefusion.core.values import Face, Frame, Landmarks478
+from facefusion.core.remembered import Remembered
+from facefusion.core.values import Face, Frame, Landmarks478, Picture
 from facefusion.faces.mask.masker import PLAIN, FaceMasker
 from facefusion.processors.base import Scene, Source, people
 from facefusion.processors.face_swapper.families.mesh.identity import MeshIdentity, prepare_identity
@@ -21,17 +22,26 @@ FORGET_AFTER = 5
 """Seconds after which a track that is not seen any more is forgotten."""
 
 
+IDENTITY_BYTES = 10 << 20
+"""About what the maps of a person take."""
+
+BYTES_PER_PIXEL = 3
+"""Of a photo."""
+
+
 class MeshFamily:
     """Implements :class:`~facefusion.processors.face_swapper.families.base.SwapperFamily`.
 
     Args:
         weight: the option ``face_swapper_weight``, 0 .. 1.
         masker: bounds what is changed, beyond the outline that the mesh itself gives.
+        remembered: keeps identities for the next time that the same photos are given.
     """
 
-    def __init__(self, weight: float, masker: FaceMasker = PLAIN) -> None:
+    def __init__(self, weight: float, masker: FaceMasker = PLAIN, remembered: Remembered | None = None) -> None:
         self._strength = Strength.of_weight(weight)
         self._masker = masker
+        self._remembered = remembered or Remembered()
         self._identities: tuple[MeshIdentity, ...] = ()
         self._tracks: dict[tuple[int, int], Track] = {}
         """By number of the track and of the person who is put in."""
@@ -43,7 +53,7 @@ class MeshFamily:
             FaceNotFoundError: a source comes without landmarks.
         """
         meshes = [[(photo.picture, _mesh_of(photo)) for photo in photos] for photos in people(sources)]
-        self._identities = tuple(prepare_identity(photos) for photos in meshes)
+        self._identities = tuple(self._identity_of(photos) for photos in meshes)
         warm_up()
 
     def observe(self, frame: Frame, face: Face) -> Observation:
@@ -72,10 +82,21 @@ class MeshFamily:
         other._tracks = {}
         return other
 
+    def _identity_of(self, photos: Sequence[tuple[Picture, Landmarks478]]) -> MeshIdentity:
+        """Of a person; known by the very photos that it was taken from, which stay as long as it does."""
+        key = ("mesh identity", *((id(picture), id(mesh)) for picture, mesh in photos))
+        _, identity = self._remembered.of(key, lambda: (photos, prepare_identity(photos)), _bytes_of)
+        return identity
+
     def _known(self, face: Face) -> MeshIdentity:
         if not self._identities:
             raise FaceFusionError("the mesh swapper has no source face yet", "Call prepare() first.")
         return self._identities[face.source]
+
+
+def _bytes_of(known: tuple[Sequence[tuple[Picture, Landmarks478]], MeshIdentity]) -> int:
+    photos, _ = known
+    return IDENTITY_BYTES + sum(BYTES_PER_PIXEL * picture.size.width * picture.size.height for picture, _ in photos)
 
 
 def _mesh_of(photo: Source) -> Landmarks478:
