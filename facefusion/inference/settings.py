@@ -59,8 +59,9 @@ class InferenceSettings:
     )
     inference_precision: str = option(
         "auto",
-        "precision to compute in: auto is half with tensorrt and qnn, and elsewhere full, where cuda may round factors "
-        "to 10 bits of mantissa (TF32); full rounds nothing; half makes copies of the graphs for cuda",
+        "precision to compute in: auto is half with tensorrt and qnn, full elsewhere, where cuda may round factors to "
+        "10 bits of mantissa (TF32); full keeps cuda, but not tensorrt, from that; half makes copies of the graphs for "
+        "cuda",
         choices=("auto", "full", "half"),
         scope=Scope.JOB,
         own=True,

@@ -16,13 +16,19 @@ from tests.inference.fakes import graph
 
 pytestmark = pytest.mark.gpu
 
-MODELS = ("yunet", "face_mesh", "sface")
-FULL, HALF = 2e-3, 3e-2
-"""Most that an output may differ from the CPU's, over its largest value."""
+MODELS = {"yunet": 255, "face_mesh": 1, "sface": 255}
+"""Embedded models that every face goes through, and what their inputs reach to."""
+FULL, ROUNDED, HALF = 2e-3, 2e-2, 3e-2
+"""Most that an output may differ from the CPU's, over its largest value: in full precision, with factors that tensor
+cores round (which nothing keeps TensorRT from), and in half."""
 
 
 def on_cpu(path):
     return load(Place("cpu", Path()).request(path))
+
+
+def fed(session, name):
+    return {entry: tensor * MODELS[name] for entry, tensor in noise(session.signature).items()}
 
 
 def check(outputs, expected, tolerance):
@@ -36,14 +42,15 @@ def check(outputs, expected, tolerance):
 def test_a_graph_runs_on_the_card_and_gives_the_cpus_numbers(place, model_path, name):
     session = load(place.request(model_path(name), "full"))
     assert session.provider == place.provider
-    inputs = noise(session.signature)
-    check(session.run(inputs), on_cpu(model_path(name)).run(inputs), FULL)
+    inputs = fed(session, name)
+    tolerance = ROUNDED if place.provider == "tensorrt" else FULL
+    check(session.run(inputs), on_cpu(model_path(name)).run(inputs), tolerance)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_half_precision_comes_near_them(place, model_path, name):
     session = load(place.request(model_path(name), "half"))
-    inputs = noise(session.signature)
+    inputs = fed(session, name)
     check(session.run(inputs), on_cpu(model_path(name)).run(inputs), HALF)
 
 
@@ -74,7 +81,7 @@ def test_numbers_of_pictures_may_change_from_run_to_run(place, tmp_path, replay)
     session = load(place.request(graph(tmp_path).path, "full", replay=replay and place.provider == "cuda"))
     for count in (1, 4, 2, 3, 1, 4):
         rows = np.random.default_rng(count).random((count, 4), np.float32)
-        np.testing.assert_allclose(session.run({"x": rows})["y"], 3 * rows + 1, rtol=1e-3)
+        np.testing.assert_allclose(session.run({"x": rows})["y"], 3 * rows + 1, rtol=ROUNDED)
 
 
 @pytest.mark.parametrize("replay", [False, True])
