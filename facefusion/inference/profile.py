@@ -39,6 +39,8 @@ def shape_range(inputs: Mapping[str, Shape]) -> Range:
         it comes.
     """
     open_inputs = {name: shape for name, shape in inputs.items() if None in shape}
+    if not set(":,").isdisjoint("".join(open_inputs)):
+        return {}  # the signs that stand between names and shapes in the options
     rest = {name: tuple(size for size in shape[1:] if size is not None) for name, shape in open_inputs.items()}
     if any(len(rest[name]) != len(shape) - 1 for name, shape in open_inputs.items()):
         return {}

@@ -261,6 +261,10 @@ def _create(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not 
             try:
                 return _load(request)
             except _RUNTIME_ERRORS as error:
+                eased = request.options.eased(str(error))
+                if eased is not None:
+                    logger.info("%s is loaded otherwise: %s", model.name, _reason(error))
+                    return _load(request.with_options(lambda _: eased))
                 if not caches or not _UNUSABLE.search(str(error)):
                     raise
                 discard(caches)

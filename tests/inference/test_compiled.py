@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import filelock
+import numpy as np
 import pytest
 
 from facefusion.core.errors import ProviderError
@@ -241,6 +242,30 @@ def test_an_engine_that_a_full_disk_cut_short_is_compiled_anew(load):
     session.run(rows(1))
     assert made.compiled == 1
     assert made.file.read_bytes() == ENGINE
+
+
+def test_a_graph_with_open_shapes_between_its_parts_is_compiled_for_what_comes(monkeypatch, tmp_path):
+    card, made = Card(), []
+    monkeypatch.setitem(PROVIDERS._providers, "tensorrt", replace(PROVIDERS["tensorrt"], prepare=None))
+    monkeypatch.setitem(PROVIDERS._providers, "cuda", replace(PROVIDERS["cuda"], prepare=None))
+
+    def make(options):
+        made.append("trt_profile_max_shapes" in options)
+        if made[-1]:
+            raise RuntimeError(
+                "[ONNXRuntimeError] : 11 : EP_FAIL : User needs to provide all the dynamic shape inputs with "
+                "associated profiles if they want to explicitly set profiles through provider options. Please note "
+                "that main graph could be partitioned into TRT/CUDA/CPU subgraphs, in this case, user also needs to "
+                "provide shape profiles for the TRT subgraph's input if it's dynamic shape input. Following input(s) "
+                "has no associated shape profiles provided: m"
+            )
+        return EngineSession(card, type(tmp_path)(options["trt_engine_cache_path"]))
+
+    fake_card.install(monkeypatch, card, make)
+    request = execution("tensorrt", cache=tmp_path).requests(graph(tmp_path), "ab" * 32, Device(0))[0]
+    session = OrtSession(request)
+    assert made == [True, False]
+    np.testing.assert_array_equal(session.run(rows(2))["y"], 3 * rows(2)["x"] + 1)
 
 
 def test_an_engine_that_cannot_be_read_twice_is_an_error(load, monkeypatch, tmp_path):

@@ -33,6 +33,11 @@ def test_where_more_than_the_number_is_open_nobody_knows(shape):
     assert shape_range({"x": shape, "y": (None, 4)}) == {}
 
 
+@pytest.mark.parametrize("name", ["input:0", "a,b"])
+def test_names_that_cannot_be_written_in_an_option_have_no_range(name):
+    assert shape_range({name: (None, 4)}) == {}
+
+
 def test_known_shapes_need_no_range():
     assert shape_range({"x": (1, 3, 256, 256)}) == {}
 

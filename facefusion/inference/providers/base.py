@@ -97,6 +97,14 @@ class ProviderOptions(ABC):
         """
         return path
 
+    def eased(self, fault: str) -> ProviderOptions | None:
+        """Options with which a graph may load that failed to with these; none where there are none.
+
+        Args:
+            fault: what ONNX Runtime said.
+        """
+        return None
+
     def memory(self) -> DeviceMemory | None:
         """Where inputs and outputs stay from run to run; none where they are handed over anew with each."""
         return None

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 PACKAGE = cuda.PACKAGE
 
+NO_PROFILE = "no associated shape profiles"
+"""What ONNX Runtime says where some input of a part of a graph has no range of sizes."""
+
 
 @dataclass(frozen=True, slots=True)
 class TensorRtOptions(ProviderOptions):
@@ -94,6 +97,10 @@ class TensorRtOptions(ProviderOptions):
         from facefusion.inference.profile import input_shapes, shape_range  # noqa: PLC0415 - needs NumPy
 
         return replace(self, shapes=shape_range(input_shapes(path)))
+
+    def eased(self, fault: str) -> TensorRtOptions | None:
+        """A graph of which TensorRT takes parts alone may have open shapes between them, which no file tells."""
+        return replace(self, shapes={}) if self.shapes and NO_PROFILE in fault else None
 
     def memory(self) -> DeviceMemory:
         """See :class:`ProviderOptions`."""
