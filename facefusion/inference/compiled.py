@@ -24,7 +24,8 @@ MOST_BYTES = 16 << 30
 """Of all folders that lie together: every model of a run, for two cards or versions."""
 
 LIST = "complete.json"
-"""Name and size of each file, and the time of its last change in nanoseconds."""
+"""Name and bytes of each file. One that is written anew is emptied first, so that half of it has another size; times
+would change where caches are copied into an image."""
 
 
 @contextmanager
@@ -41,10 +42,15 @@ def compiling(folders: Sequence[Path]) -> Iterator[None]:
     with ExitStack() as held:
         taken: list[Path] = []
         for folder in folders:
-            if taken and is_filled(taken[0]):
+            if folder != folders[0] and is_filled(folders[0]):
                 break
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            held.enter_context(_lock(folder))
+            try:
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                held.enter_context(_lock(folder))
+            except OSError:
+                if not is_filled(folder) or _listed(folder) != _found(folder):
+                    raise
+                continue  # a folder that nobody may write to, as in an image, serves as it is
             _open(folder)
             taken.append(folder)
         try:
@@ -76,7 +82,7 @@ def discard(folders: Sequence[Path]) -> None:
 def _make_room(parent: Path, kept: Sequence[Path]) -> None:
     """Remove folders until the rest takes no more than it may; what a session has loaded it needs no more."""
     lists = sorted(parent.glob(f"*/{LIST}"), key=lambda path: path.stat().st_mtime_ns)
-    sizes = {path.parent: sum(size for size, _ in _listed(path.parent).values()) for path in lists}
+    sizes = {path.parent: sum(_listed(path.parent).values()) for path in lists}
     surplus = sum(sizes.values()) - MOST_BYTES
     for folder, size in sizes.items():
         if surplus <= 0:
@@ -97,7 +103,8 @@ def _open(folder: Path) -> None:
         shutil.rmtree(folder)
     folder.mkdir(exist_ok=True)
     if is_filled(folder):
-        (folder / LIST).touch()  # it was used now
+        with suppress(OSError):  # of others
+            (folder / LIST).touch()  # it was used now
 
 
 def _seal(folder: Path) -> bool:
@@ -111,18 +118,17 @@ def _seal(folder: Path) -> bool:
     return True
 
 
-def _found(folder: Path) -> dict[str, list[int]]:
-    """Size and time of each file but our own."""
+def _found(folder: Path) -> dict[str, int]:
+    """Bytes of each file but our own."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    states = {path.relative_to(folder).as_posix(): path.stat() for path in files}
-    return {
-        name: [state.st_size, state.st_mtime_ns] for name, state in states.items() if name not in (LIST, f"{LIST}.part")
-    }
+    sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+    return {name: size for name, size in sizes.items() if name not in (LIST, f"{LIST}.part")}
 
 
-def _listed(folder: Path) -> dict[str, Any]:
+def _listed(folder: Path) -> dict[str, int]:
     try:
-        listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
+        listed: Any = json.loads((folder / LIST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return listed if isinstance(listed, dict) else {}
+    whole = isinstance(listed, dict) and all(isinstance(size, int) for size in listed.values())
+    return listed if whole else {}

@@ -4,6 +4,7 @@ import json
 import logging
 import multiprocessing
 import os
+import shutil
 import signal
 import threading
 import time
@@ -75,7 +76,7 @@ def test_a_file_that_is_missing_has_all_compiled_anew(engines):
 def test_a_list_that_is_damaged_counts_for_nothing(engines):
     with compiling([engines]):
         (engines / "a.engine").write_bytes(ENGINE)
-    for damaged in ("", "[1]", "{"):
+    for damaged in ("", "[1]", "{", '{"a.engine": [16, 1]}', '{"a.engine": "16"}'):
         (engines / LIST).write_text(damaged)
         with compiling([engines]):
             assert "a.engine" not in names(engines)
@@ -87,6 +88,28 @@ def test_what_is_compiled_in_an_attempt_that_fails_is_kept(engines):
         (engines / "a.engine").write_bytes(ENGINE)
         raise RuntimeError("the second engine")
     assert list(json.loads((engines / LIST).read_text())) == ["a.engine"]
+
+
+def test_what_was_compiled_may_be_copied_elsewhere(engines):
+    with compiling([engines]):
+        (engines / "a.engine").write_bytes(ENGINE)
+    copy = engines.with_name("copy")
+    shutil.copytree(engines, copy, copy_function=shutil.copyfile)
+    with compiling([copy]):
+        assert is_filled(copy)
+        assert (copy / "a.engine").read_bytes() == ENGINE
+
+
+def test_what_lies_where_nobody_may_write_serves_as_it_is(engines, monkeypatch):
+    def refuse(folder, *, wait=True):
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    fill(engines)
+    monkeypatch.setattr(compiled, "_lock", refuse)
+    with compiling([engines, engines.with_name("timing")]):
+        assert is_filled(engines)
+    with pytest.raises(PermissionError), compiling([engines.with_name("other")]):
+        pytest.fail("there was nothing to use")
 
 
 def _compile_and_die(engines):
