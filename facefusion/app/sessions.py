@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from facefusion.app.paths import graphs_folder
@@ -14,7 +15,7 @@ from facefusion.inference.optimised import OptimisedGraphs
 from facefusion.inference.pool import InferencePool, MemoryStrategy
 from facefusion.inference.probe import probe
 from facefusion.inference.runtime import Runtime, read_runtime, with_memory_of_now
-from facefusion.inference.session import SessionLoader
+from facefusion.inference.session import OrtSession, SessionLoader
 from facefusion.inference.settings import ExecutionSettings, InferenceSettings
 from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import Event, EventSink
@@ -88,11 +89,15 @@ class Sessions:
                 events=self._relay,
                 strategy=MemoryStrategy(memory.video_memory_strategy),
                 idle_seconds=inference.session_idle_minutes * SECONDS_PER_MINUTE,
-                load=self._load or OptimisedGraphs(graphs_folder(), self._execution.runtime.version, self._relay),
+                load=self._load or self._graphs(self._execution.runtime.version),
             )
             self._recipe = recipe
         self._pool.look_again()
         return self._execution, self._pool
+
+    def _graphs(self, version: str) -> SessionLoader:
+        load = partial(OrtSession, events=self._relay)
+        return OptimisedGraphs(graphs_folder(), version, self._relay, load=load)
 
     @property
     def _may_move(self) -> bool:

@@ -26,6 +26,7 @@ from facefusion.inference.providers.base import Provider, ProviderOptions
 from facefusion.inference.replay import ReplayError
 from facefusion.inference.runs import Runs, runs_of, shared_card
 from facefusion.inference.runtime import ERRORS_ONLY
+from facefusion.observability.events import EventSink, Fanout, Notice
 
 logger = logging.getLogger(__name__)
 
@@ -156,8 +157,16 @@ _DTYPES = {
 }
 
 
+NOBODY = Fanout()
+"""Is told, and passes nothing on."""
+
+
 class OrtSession:
     """A graph loaded by ONNX Runtime.
+
+    Args:
+        request: what decides it.
+        events: told once, and for the life of the process, of a graph whose launches cannot be recorded.
 
     Raises:
         ModelError: the file cannot be read as a graph, or the CPU cannot run it.
@@ -165,7 +174,8 @@ class OrtSession:
         DeviceMemoryError: no memory was left for it.
     """
 
-    def __init__(self, request: LoadRequest) -> None:
+    def __init__(self, request: LoadRequest, events: EventSink = NOBODY) -> None:
+        self._events = events
         self._name = request.model.name
         self._provider = request.providers[0][0].name
         self._caches = request.options.caches()
@@ -187,6 +197,11 @@ class OrtSession:
     def signature(self) -> GraphSignature:
         """What the graph takes and gives."""
         return self._signature
+
+    @property
+    def is_replayed(self) -> bool:
+        """Whether what the graph launches is recorded and replayed, as far as is known yet."""
+        return self._request.options.replayed()
 
     def run(self, inputs: Mapping[str, Tensor], options: RunOptions | None = None) -> dict[str, Tensor]:
         """See :meth:`Session.run`."""
@@ -230,7 +245,7 @@ class OrtSession:
 
     def _note_no_replay(self, error: ReplayError) -> None:
         if self._request.model.path not in _NOT_REPLAYED:
-            logger.warning("%s runs without CUDA graphs: %s", self._name, _reason(error))
+            self._events.emit(Notice(f"{self._name} runs without CUDA graphs: {_reason(error)}", warning=True))
         _NOT_REPLAYED.add(self._request.model.path)
         self._request = self._request.with_options(lambda options: options.not_replayed())
 

@@ -39,6 +39,8 @@ class Runs:
     """Bytes on the card that appeared meanwhile; none where no card tells."""
     outputs: dict[str, Tensor]
     """Of the first run."""
+    replayed: bool = False
+    """Whether what it launches was recorded."""
 
 
 def apart(function: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
@@ -81,7 +83,7 @@ def measure_runs(
         spans.append(time.perf_counter() - begin)
     after = _used(place)
     memory = None if before is None or after is None else max(0, after - before)
-    return Runs(start, median(spans), memory, outputs)
+    return Runs(start, median(spans), memory, outputs, session.is_replayed)
 
 
 def measure_callers(place: Place, graph: Path, counts: tuple[int, ...], seconds: float = 1.5) -> dict[int, float]:

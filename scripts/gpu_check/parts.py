@@ -164,6 +164,8 @@ def check_replay(place: Place) -> list[Finding]:
         "replayed": apart(measure_runs, place, graph, replay=True, seconds=1.0),
     }
     measured = ", ".join(f"{way} {runs.run_seconds * 1e3:.3f} ms" for way, runs in ways.items())
+    if not ways["replayed"].replayed:
+        measured += " (it could not be recorded)"
     plain, *others = (runs.outputs for runs in ways.values())
     largest = max(abs(differences(plain, other)[0]) for other in others)
     name = next(iter(plain))

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +19,8 @@ from facefusion.inference.providers.base import DeviceMemory
 from facefusion.inference.providers.registry import PROVIDERS
 from facefusion.inference.replay import RECORDINGS, ReplayedRuns, ReplayError, Traffic
 from facefusion.inference.runner import PooledGraph
-from facefusion.inference.session import OrtSession
+from facefusion.inference.session import NOBODY, OrtSession
+from facefusion.observability.events import Notice
 from tests.inference import fake_card
 from tests.inference.fake_card import CONTROL_FLOW, Card, Session, affine, rows
 from tests.inference.fakes import Heard, execution, graph
@@ -37,9 +37,9 @@ def card(monkeypatch):
     return made
 
 
-def replayed(tmp_path, name="affine"):
+def replayed(tmp_path, name="affine", events=NOBODY):
     plan = replace(execution("cuda"), replay=True)
-    return OrtSession(plan.requests(graph(tmp_path, name), "ab" * 32, Device(0))[0])
+    return OrtSession(plan.requests(graph(tmp_path, name), "ab" * 32, Device(0))[0], events)
 
 
 def check(session, count, start=0.0):
@@ -118,9 +118,12 @@ def test_nothing_is_left_on_the_card_nor_a_thread_once_the_session_is_gone(card,
 
 
 @pytest.fixture
-def said(caplog):
-    caplog.set_level(logging.WARNING, "facefusion")
-    return lambda: [record.getMessage() for record in caplog.records]
+def said():
+    return Heard()
+
+
+def without(reason):
+    return Notice(f"affine runs without CUDA graphs: {reason}", warning=True)
 
 
 def test_a_graph_that_cannot_be_recorded_is_loaded_without_and_it_is_said_once(card, monkeypatch, tmp_path, said):
@@ -131,11 +134,13 @@ def test_a_graph_that_cannot_be_recorded_is_loaded_without_and_it_is_said_once(c
 
     made = fake_card.install(monkeypatch, card, make)
     for _ in range(3):
-        check(replayed(tmp_path), 2)
+        check(replayed(tmp_path, events=said), 2)
     assert ["enable_cuda_graph" in options for options in made] == [True, False, False, False]
-    assert said() == [
-        "affine runs without CUDA graphs: This session cannot use the graph capture feature as requested by the user "
-        "as the model has control flow nodes which can't be supported by CUDAExecutionProvider"
+    assert said.events == [
+        without(
+            "This session cannot use the graph capture feature as requested by the user "
+            "as the model has control flow nodes which can't be supported by CUDAExecutionProvider"
+        )
     ]
 
 
@@ -154,11 +159,11 @@ def test_a_graph_whose_recording_fails_runs_without_and_it_is_said_once(
 
     made = fake_card.install(monkeypatch, card, make)
     for _ in range(2):
-        session = replayed(tmp_path)
+        session = replayed(tmp_path, events=said)
         for start in (0, 1, 2):
             check(session, 2, start)
     assert ["enable_cuda_graph" in options for options in made] == [True, False, False]
-    assert said() == [f"affine runs without CUDA graphs: {reason}"]
+    assert said.events == [without(reason)]
 
 
 def test_numbers_that_are_none_do_not_count_against_a_replay(card, monkeypatch, tmp_path, said):
@@ -167,11 +172,11 @@ def test_numbers_that_are_none_do_not_count_against_a_replay(card, monkeypatch, 
             return {"y": inputs["x"] / np.float32(0) * inputs["x"]}
 
     fake_card.install(monkeypatch, card, lambda options: Session(card, ratio, records="enable_cuda_graph" in options))
-    session = replayed(tmp_path)
+    session = replayed(tmp_path, events=said)
     zeros = {"x": np.zeros((1, 4), np.float32)}
     assert np.isnan(session.run(zeros)["y"]).all()
     assert np.isnan(session.run(zeros)["y"]).all()
-    assert (card.recordings, said()) == (1, [])
+    assert (card.recordings, said.events) == (1, [])
 
 
 def test_callers_who_wait_while_a_recording_fails_get_their_results_all_the_same(card, monkeypatch, tmp_path, said):
@@ -181,11 +186,11 @@ def test_callers_who_wait_while_a_recording_fails_get_their_results_all_the_same
         return Session(card, records="enable_cuda_graph" in options, fails_to_record="CUDA failure 906")
 
     made = fake_card.install(monkeypatch, card, make)
-    session = replayed(tmp_path)
+    session = replayed(tmp_path, events=said)
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda start: check(session, 1 + start % 2, start), range(40)))
     assert len(made) == 2
-    assert said() == ["affine runs without CUDA graphs: CUDA failure 906"]
+    assert said.events == [without("CUDA failure 906")]
 
 
 def test_what_failed_lets_go_of_its_session_before_another_is_made(card, tmp_path):

@@ -215,10 +215,16 @@ def test_runs_at_once_are_told(card, monkeypatch):
 
 @pytest.mark.parametrize(("wrong", "verdict"), [(0.5, "met"), (0.6, "missed")])
 def test_all_ways_to_run_a_graph_have_to_give_the_same(card, monkeypatch, wrong, verdict):
-    fake_runs(monkeypatch, ours=[runs(), runs(run=0.009), runs(run=0.004, picture=wrong)])
+    recorded = replace(runs(run=0.004, picture=wrong), replayed=True)
+    fake_runs(monkeypatch, ours=[runs(), runs(run=0.009), recorded])
     speeds, numbers = verdicts(parts.check_replay(card))
     assert speeds == ("handed over 10.000 ms, on the card 9.000 ms, replayed 4.000 ms", "told")
     assert numbers[1] == verdict
+
+
+def test_a_graph_that_cannot_be_recorded_is_told(card, monkeypatch):
+    fake_runs(monkeypatch, ours=[runs()] * 3)
+    assert verdicts(parts.check_replay(card))[0][0].endswith("replayed 10.000 ms (it could not be recorded)")
 
 
 def test_a_graph_is_measured(place, tmp_path):
