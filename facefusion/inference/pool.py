@@ -257,7 +257,7 @@ class InferencePool:
     def request(self, model: ModelFile) -> LoadRequest:
         """How the session of ``model`` is asked for first, on the first device."""
         device = self._execution.devices[0]
-        return self._requests(model, device)[0]
+        return self._requests(model, device, self._shares.of(model, device.id))[0]
 
     def gate_slots(self) -> dict[str, int | None]:
         """How many graphs may run at once, by provider and number of the device that they ran on; none for any."""
@@ -268,28 +268,31 @@ class InferencePool:
         with self._lock:
             return {name: ", ".join(providers) for name, providers in self._used.items()}
 
-    def _requests(self, model: ModelFile, device: Device) -> tuple[LoadRequest, ...]:
-        digest = self._digests.digest(model.path)
-        return self._execution.requests(model, digest, device, self._shares.of(model, device.id))
+    def _requests(self, model: ModelFile, device: Device, share: int) -> tuple[LoadRequest, ...]:
+        return self._execution.requests(model, self._digests.digest(model.path), device, share)
 
-    def _key(self, model: ModelFile, device: Device) -> SessionKey:
-        digest = self._digests.digest(model.path)
-        memo = (model, device.id, digest, self._shares.of(model, device.id))
+    def _wanted(self, model: ModelFile, device: Device) -> Place:
+        """Where its session is, or is to be. Shares may change at any time, so that all of it goes by one look."""
+        digest = self._digests.digest(model.path)  # tells best of a file that cannot be read
+        share = self._shares.of(model, device.id)
+        memo = (model, device.id, digest, share)
         key = self._keys.get(memo)
         if key is None:
-            key = self._keys[memo] = session_key(self._requests(model, device), digest=digest, device=device.id)
-        return key
+            key = session_key(self._requests(model, device, share), digest=digest, device=device.id)
+            self._keys[memo] = key
+        return Place(key, model, device.id, share)
 
     def _keys_of(self, models: Iterable[ModelFile]) -> set[SessionKey]:
-        return {self._key(model, device) for model in models for device in self._execution.devices}
+        return {self._wanted(model, device).key for model in models for device in self._execution.devices}
 
     def _need(self, models: Iterable[ModelFile]) -> None:
         self._shelf.need(self._keys_of(models))
 
-    def _refusal(self, wanted: Place) -> FaceFusionError:
+    def _refusal(self, wanted: Place, in_use: int) -> FaceFusionError:
+        name = wanted.model.name
         claimed = self._shelf.claimed(wanted.device)
-        what = f"{wanted.model.name} and the models that are in use"
-        return self._room.refusal(wanted.device, claimed + wanted.bytes, claimed, what)
+        who_takes = f"{name} and the models that are in use take" if in_use else f"{name} takes"
+        return self._room.refusal(wanted.device, in_use + wanted.bytes, claimed, who_takes)
 
     def _touch(self, model: ModelFile, device: Device) -> None:
         self._shelf.leave(self._place(model, device, wait_on))
@@ -297,7 +300,7 @@ class InferencePool:
     def _place(self, model: ModelFile, device: Device, check: Check) -> Place:
         """The place of a session that is loaded, with a lease for this thread."""
         while True:
-            wanted = Place(self._key(model, device), model, device.id, self._shares.of(model, device.id))
+            wanted = self._wanted(model, device)
             try:
                 return self._taken(wanted, device, check)
             except DeviceMemoryError:
@@ -352,17 +355,17 @@ class InferencePool:
         """A session that runs, with its gate; where memory runs out it is tried again, as far as there is more."""
         while True:
             try:
-                return self._made(place.model, device)
+                return self._made(place, device)
             except DeviceMemoryError as error:
                 _let_go(error)
                 claimed = self._shelf.claimed(place.device)
                 if self._shares.larger(place, claimed) or not self._relieve(place, narrow=False):
                     raise
 
-    def _made(self, model: ModelFile, device: Device) -> tuple[Session, DeviceGate]:
-        session = self._first_that_loads(self._requests(model, device))
-        gate = self._gate(session, model, device)
-        self._warm_up(session, gate, model)
+    def _made(self, place: Place, device: Device) -> tuple[Session, DeviceGate]:
+        session = self._first_that_loads(self._requests(place.model, device, place.bytes))
+        gate = self._gate(session, place.model, device)
+        self._warm_up(session, gate, place.model)
         return session, gate
 
     def _relieve(self, short: Place, *, narrow: bool) -> bool:
@@ -375,6 +378,7 @@ class InferencePool:
             self._emergencies += 1
         width = self._gates.narrow(short.device) if narrow else None
         if width is not None:
+            self._need(self._shares.expected)  # under a limit, other shares make other keys
             runs = "one graph runs" if width == 1 else f"{width} graphs run"
             message = f"{short.model.name}: device {short.device} ran out of memory; {runs} on it at once from now on."
             self._events.emit(Notice(message, warning=True))

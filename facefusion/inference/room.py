@@ -37,18 +37,18 @@ class DeviceRoom:
         known = [bound for bound in bounds if bound is not None]
         return max(0, min(known) - self._context) if known else None
 
-    def refusal(self, number: int, needed: int, claimed: int, what: str) -> FaceFusionError:
+    def refusal(self, number: int, needed: int, claimed: int, who_takes: str) -> FaceFusionError:
         """What to tell a user whose graphs do not fit.
 
         Args:
             number: of the device.
             needed: bytes of sessions.
             claimed: bytes that sessions on it claim already.
-            what: takes them, in the plural.
+            who_takes: them, with the verb.
         """
         device, limit = self._devices[number], self._execution.memory_limit
         needed += self._context
-        takes = f"{what} take about {in_gb(needed)} GB of video memory"
+        takes = f"{who_takes} about {in_gb(needed)} GB of video memory"
         free = self._for_us(device, claimed)
         ways = "choose smaller models or fewer processors"
         if self._execution.providers[0].halves and not self._execution.half:

@@ -47,8 +47,12 @@ class Shares:
         return self._share(model, number, self._gates.width(number))
 
     def claim(self, model: ModelFile, number: int, claimed: int) -> int:
-        """What a loaded session claims: what it is held to, where it is, else what it is estimated to take now."""
-        return self.of(model, number) if claimed and self._execution.memory_limit is None else claimed
+        """What a loaded session claims: what it is estimated to take in this step, unless it is held to a share.
+
+        One that the step does not run goes on claiming what it did, and needs its file no more.
+        """
+        may_change = claimed and self._execution.memory_limit is None and model in self._expected
+        return self.of(model, number) if may_change else claimed
 
     def begin(self, models: tuple[ModelFile, ...], pictures: int) -> None:
         """A step begins that runs these graphs, with so many pictures in a run at most."""
@@ -70,7 +74,7 @@ class Shares:
                 self._gates.set_width(device.id, width)
                 return
         needed = self._needed(device, narrowest)
-        raise self._room.refusal(device.id, needed, claimed, "the models of this step")
+        raise self._room.refusal(device.id, needed, claimed, "the models of this step take")
 
     def larger(self, short: Place, claimed: int) -> int | None:
         """The share that the graph of a session could have that finds its own too small; none where there is none.

@@ -46,6 +46,10 @@ class Place:
         return self.leases == 0 and self.session is not None
 
 
+Refusal = Callable[[Place, int], FaceFusionError]
+"""Makes an error of the place of a session that does not fit, and the bytes that sessions in use on its device take."""
+
+
 class Shelf:
     """Places of sessions. Thread-safe.
 
@@ -60,11 +64,11 @@ class Shelf:
 
     Args:
         capacity: of each device; asked while the lock is held.
-        refusal: makes the error of one who asks for what will not fit.
+        refusal: makes the error of one who asks for what will not fit; called while the lock is held.
         clock: monotonic seconds.
     """
 
-    def __init__(self, capacity: Capacity, refusal: Callable[[Place], FaceFusionError], clock: Clock) -> None:
+    def __init__(self, capacity: Capacity, refusal: Refusal, clock: Clock) -> None:
         self._capacity = capacity
         self._refusal = refusal
         self._clock = clock
@@ -205,9 +209,9 @@ class Shelf:
         place = self._places.get(wanted.key)
         if place is None:
             if not self._make_room(wanted):
-                if may_wait and self._may_come(wanted.device):
+                if may_wait and self._in_use(wanted.device):
                     return None
-                raise self._refusal(wanted)
+                raise self._refusal(wanted, self._in_use(wanted.device))
             place = self._places[wanted.key] = wanted
         self._places.move_to_end(place.key)
         place.leases += 1
@@ -255,9 +259,9 @@ class Shelf:
         self._evict(going)
         return True
 
-    def _may_come(self, device: int) -> bool:
-        """Whether anything is in use, and so may be given back. Lock held."""
-        return any(one.device == device and one.leases for one in self._places.values())
+    def _in_use(self, device: int) -> int:
+        """Bytes of what has leases, and so may be given back when they end. Lock held."""
+        return sum(one.bytes for one in self._places.values() if one.device == device and one.leases)
 
     def _claimed(self, device: int) -> int:
         return sum(one.bytes for one in self._places.values() if one.device == device)

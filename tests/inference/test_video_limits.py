@@ -102,6 +102,30 @@ def test_each_session_is_held_to_its_share_of_the_limit(tmp_path):
     assert asked == [str(SHARE)] * 2
 
 
+def test_a_session_is_held_to_what_it_claims_though_the_gate_is_narrowed_before_it_is_loaded(tmp_path):
+    card = FakeCard(8 * GIB)
+    asked = []
+    load = loader(card)
+
+    def watched(request):
+        asked.append(int(request.providers[0][1].to_runtime()["gpu_mem_limit"]))
+        return load(request)
+
+    def narrowed(uuid):
+        """Asked once the claim is made: another thread that finds no memory narrows the gate at that moment."""
+        shared._gates.set_width(0, 1)
+        return card.read(uuid)
+
+    devices = (Device(0, "card", 8 * GIB, card.uuid),)
+    plan = execution("cuda", devices=devices, memory_limit=4 * GIB, cache=tmp_path)
+    with InferencePool(plan, events=Heard(), load=watched, read=narrowed) as shared:
+        (a,) = models(tmp_path, "a")
+        use(shared, a)
+        assert asked == [SHARE + 64 * MEBIBYTE] == [shared._shelf.claimed(0)]
+        use(shared, a)
+        assert asked == [SHARE + 64 * MEBIBYTE, SHARE]
+
+
 def test_without_a_limit_no_session_is_held_to_anything(tmp_path):
     card = FakeCard(8 * GIB)
     (a,) = models(tmp_path, "a")
@@ -182,7 +206,7 @@ def test_what_never_fits_is_refused_and_nothing_is_released_for_it(tmp_path):
     large = replace(large, workspace=300 * MEBIBYTE)
     with pool(card, limit=room_for(2)) as shared:
         use(shared, a)
-        with pytest.raises(ResourceError, match="x and the models that are in use take about"):
+        with pytest.raises(ResourceError, match=r"^x takes about 0\.9 GB of video memory"):
             use(shared, large)
         assert card.alive == ["a"]
         assert card.loads == ["a"]
@@ -340,6 +364,33 @@ def test_what_the_step_needs_stays_even_where_it_was_used_longest_ago(tmp_path):
     with pool(card, limit=room_for(2)) as shared:
         use(shared, a, x)
         shared.expect([a, b])
+        use(shared, b)
+        assert sorted(card.alive) == ["a", "b"]
+
+
+def test_what_the_step_needs_stays_also_once_the_gate_was_narrowed_under_a_limit(tmp_path):
+    """Shares are smaller then, so that all sessions are other ones."""
+    card = FakeCard(8 * GIB)
+    a, b, x, y = models(tmp_path, "abxy")
+    a, b, x, y = (replace(one, workspace=size * MEBIBYTE) for one, size in ((a, 900), (b, 900), (x, 900), (y, 1700)))
+    share_of_two_runs = (32 + 5 + 2 * 900) * MEBIBYTE
+    with pool(card, limit=CONTEXT_BYTES + 2 * share_of_two_runs, gate_count=0) as shared:
+        shared.expect([a, b])
+        with shared.lease(a) as lease:
+            assert shared.make_room(lease.place)
+        assert shared._gates.width(0) == 1
+        use(shared, a, b, x, y)
+        assert sorted(card.alive) == ["a", "b", "y"]
+
+
+def test_a_session_of_an_earlier_step_needs_its_file_no_more(tmp_path):
+    card = FakeCard(8 * GIB)
+    a, b = models(tmp_path, "ab")
+    with pool(card) as shared:
+        shared.expect([a])
+        use(shared, a)
+        a.path.unlink()
+        shared.expect([b], pictures=4)
         use(shared, b)
         assert sorted(card.alive) == ["a", "b"]
 
@@ -595,6 +646,17 @@ TestLeases = Leases.TestCase
 
 def test_no_thread_is_left(tmp_path):
     before = threading.active_count()
-    with pool(FakeCard(8 * GIB)) as shared:
+    card = FakeCard(8 * GIB)
+    plan = execution("cuda", devices=(Device(0, "card", card.capacity, card.uuid),), cache=tmp_path)
+    with InferencePool(
+        plan,
+        events=Heard(),
+        strategy=MemoryStrategy.AGGRESSIVE,
+        idle_seconds=60,
+        load=loader(card),
+        read=card.read,
+    ) as shared:
+        shared.preload(models(tmp_path, "ab"))
         use(shared, *models(tmp_path, "ab"))
+        assert threading.active_count() == before + 1  # looks for what is idle
     assert threading.active_count() == before
