@@ -133,13 +133,10 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def _first_that_works() -> str | None:
-    reasons = {}
     for name in NVIDIA:
         reason = _obstacle(name)
         if reason is None:
             return name
-        reasons[name] = reason
-    for name, reason in reasons.items():
         print(f"{name} does not work here: {reason}", file=sys.stderr)
     print("error: there is no card to check; --provider cpu rehearses the check without one", file=sys.stderr)
     return None

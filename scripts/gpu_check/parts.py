@@ -55,7 +55,7 @@ class Part:
 
 def run_tests(place: Place) -> list[Finding]:
     """The tests for cards, of which none may be left out where a card is said to be there."""
-    told_so = {"FACEFUSION_TEST_GPU": "1" if _on_card(place) else "cpu"}
+    told_so = {"FACEFUSION_TEST_GPU": "1" if place.provider == "tensorrt" else place.provider}
     command = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "-p", "no:cacheprovider", "tests/gpu"]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **told_so}, capture_output=True, text=True, check=False)
     sys.stderr.write(done.stdout)

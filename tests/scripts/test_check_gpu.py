@@ -258,6 +258,24 @@ def test_differences_of_pictures():
     assert differences(white, white) == (0.0, float("inf"))
 
 
+def test_where_tensorrt_does_not_work_cuda_is_checked_and_it_is_said(monkeypatch, capsys):
+    reasons = {"tensorrt": "no libraries", "cuda": None}
+    monkeypatch.setattr(check_gpu, "_obstacle", reasons.get)
+    checked = []
+
+    def run(chosen, place, seconds):
+        checked.append((list(chosen), place.provider))
+        return [KEPT]
+
+    monkeypatch.setattr(check_gpu, "run_parts", run)
+    assert check_gpu.main([]) == 0
+    said = capsys.readouterr()
+    assert checked == [(list(PARTS), "cuda")]
+    assert said.err == "tensorrt does not work here: no libraries\n"
+    assert "provider: cuda\n" in said.out
+    assert "rehearsal" not in said.out
+
+
 def test_tests_for_cards_do_not_pass_by_being_skipped_where_a_card_is_said_to_be_there():
     def outcome(said):
         hidden = {"CUDA_VISIBLE_DEVICES": "", "FACEFUSION_TEST_GPU": said}
@@ -278,6 +296,8 @@ def test_tests_for_cards_do_not_pass_by_being_skipped_where_a_card_is_said_to_be
         return done.returncode, done.stdout.splitlines()[-1]
 
     code, closing = outcome("")
+    assert (code, closing.split(" in ")[0]) == (0, "3 skipped")
+    code, closing = outcome("cuda")  # without TensorRT
     assert (code, closing.split(" in ")[0]) == (0, "3 skipped")
     code, closing = outcome("1")
     assert (code, closing.split(" in ")[0]) == (1, "3 errors")
