@@ -1,17 +1,18 @@
 """Folders of graphs that were optimised: what is in them, whether it is what was written, and when they go.
 
-Each is a folder with ``graph.onnx``, a file of its constants, and ``record.json``, which tells of both. It is written
-under another name and then moved: under its own name lies all of it, or nothing. A record of no files says of a graph
-that it is not kept.
+Each is a folder with ``graph.onnx``, a file of its constants, and ``record.json``, which tells of both and whose they
+are. It is written under another name and then moved: under its own name lies all of it, or nothing. A record of no
+files says of a graph that it is not kept.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
+import secrets
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -53,21 +54,27 @@ class KeptFile:
         """Whether the file has the size and the time of change that it was recorded with.
 
         Raises:
+            PermissionError: it may not be read, as one of another user.
             OSError: it is not there.
         """
-        status = (folder / self.name).stat()
+        path = folder / self.name
+        status = path.stat()
+        if not os.access(path, os.R_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
         return (status.st_size, status.st_mtime_ns) == (self.bytes, self.modified)
 
 
 def is_kept(place: Path) -> bool:
-    """Whether there is something in a folder."""
-    return (place / RECORD).is_file()
+    """Whether there is something in a folder, of which we may know."""
+    with contextlib.suppress(OSError):
+        return (place / RECORD).is_file()
+    return False
 
 
 def is_plain(place: Path) -> bool:
     """Whether a graph was found to be one that is not kept."""
-    with contextlib.suppress(OSError, ValueError):
-        return bool(json.loads((place / RECORD).read_text(encoding="utf-8")) == [])
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+        return not _recorded(place)
     return False
 
 
@@ -75,28 +82,30 @@ def is_sound(place: Path) -> bool:
     """Whether what lies in a folder is what was written there; reads it where sizes or times differ from the record.
 
     Raises:
+        PermissionError: a file may not be read.
         OSError: a file is not there.
-        ValueError, LookupError, TypeError: the record cannot be read.
+        ValueError, LookupError, TypeError: the record is none, or another folder's.
     """
-    files = [KeptFile(**table) for table in json.loads((place / RECORD).read_text(encoding="utf-8"))]
+    files = _recorded(place)
     if all(file.is_untouched(place) for file in files):
         return True
     found = [KeptFile.of(place / file.name) for file in files]
     if [file.sha256 for file in found] != [file.sha256 for file in files]:
         return False
     with contextlib.suppress(OSError):
-        _save(place, found)  # so that it is not read again: it was copied from elsewhere
+        _save(place, place.name, found)  # so that it is not read again: it was copied from elsewhere
     return True
 
 
 @contextlib.contextmanager
 def draft_in(folder: Path) -> Iterator[Path]:
-    """A folder to write a graph to, which is removed where it is not sealed.
+    """A folder to write a graph to, which is removed where it is not sealed. Others may read it as the umask says.
 
     Raises:
         OSError: it cannot be made.
     """
-    draft = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=folder))
+    draft = folder / f"{UNFINISHED}{secrets.token_hex(8)}"
+    draft.mkdir()
     try:
         yield draft
     finally:
@@ -106,18 +115,21 @@ def draft_in(folder: Path) -> Iterator[Path]:
 def seal(draft: Path, place: Path) -> None:
     """Record what was written to a folder, and give it its name; nothing happens where another process was faster.
 
+    Something else of that name, such as what is left of a kept graph, makes room.
+
     Raises:
         OSError: it cannot be written.
     """
     files = [KeptFile.of(path) for path in sorted(draft.iterdir())]
     for file in files:
         flush(draft / file.name)
-    _save(draft, files)
+    _save(draft, place.name, files)
     try:
         draft.rename(place)
     except OSError:
-        if not place.is_dir():
-            raise
+        if not is_kept(place):
+            discard(place)
+            draft.rename(place)
 
 
 def discard(place: Path) -> None:
@@ -173,8 +185,25 @@ def remove_unused(folder: Path, max_age: float) -> list[Removed]:
     return removed
 
 
-def _save(folder: Path, files: Sequence[KeptFile]) -> None:
-    write_whole(folder / RECORD, json.dumps([asdict(file) for file in files]).encode())
+def _save(folder: Path, name: str, files: Sequence[KeptFile]) -> None:
+    record = {"graph": name, "files": [asdict(file) for file in files]}
+    write_whole(folder / RECORD, json.dumps(record).encode())
+
+
+def _recorded(place: Path) -> list[KeptFile]:
+    """The files that a folder's record tells of.
+
+    Raises:
+        OSError: there is no record, or it may not be read.
+        ValueError, LookupError, TypeError: it is none, or another folder's.
+    """
+    try:
+        record = json.loads((place / RECORD).read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise ValueError("brackets without end") from error
+    if record["graph"] != place.name:
+        raise ValueError(f"it is that of {record['graph']}")
+    return [KeptFile(**table) for table in record["files"]]
 
 
 def _bytes(place: Path) -> int:

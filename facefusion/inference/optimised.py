@@ -25,7 +25,7 @@ from facefusion.observability.events import EventSink, Notice
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 1
+FORMAT = 2
 """Counts up when graphs are kept in another way."""
 
 LEAST_BYTES = 64 << 10
@@ -83,7 +83,7 @@ class OptimisedGraphs:
         kept = self._kept(request, place)
         if kept is not None:
             return kept
-        if is_plain(place) or not self._keep(request, place):
+        if is_kept(place) or not self._keep(request, place):
             return self._load(request)
         return self._kept(request, place) or self._load(request)
 
@@ -107,12 +107,19 @@ class OptimisedGraphs:
                 session = self._load(replace(request, optimised=place / GRAPH))
                 note_use(place)
                 return session
+        except PermissionError as error:
+            logger.info("%s: the optimised graph is another user's: %s", request.model.name, error)
+            return None
         except (OSError, ValueError, LookupError, TypeError, ModelError) as error:
-            logger.info("%s: the optimised graph in %s cannot be used: %s", request.model.name, place, error)
+            fault = error.fault if isinstance(error, ModelError) else error
+            logger.info("%s: the optimised graph in %s cannot be used: %s", request.model.name, place, fault)
         if is_kept(place):  # else another process has just removed it, to make room
-            message = f"The optimised graph of {request.model.name} in {place} was damaged; it is made again."
-            self._events.emit(Notice(message, warning=True))
             discard(place)
+            found = f"The optimised graph of {request.model.name} in {place}"
+            message = f"{found} was damaged; it is made again."
+            if is_kept(place):
+                message = f"{found} is damaged and cannot be removed, so it is not used. Remove that folder."
+            self._events.emit(Notice(message, warning=True))
         return None
 
     def _keep(self, request: LoadRequest, place: Path) -> bool:
@@ -136,15 +143,16 @@ class OptimisedGraphs:
         """Let ONNX Runtime write the graph that it optimised; nothing where it cannot.
 
         Raises:
+            OSError: it broke off in the middle, as of a full disk; another time it may come to an end.
             ResourceError: there is no memory left for it.
         """
         try:
             self._load(replace(request, kept_as=draft / GRAPH))
         except ModelError as error:
             # Where the model itself is at fault, loading it by itself says so.
-            logger.info("%s cannot be kept optimised: %s", request.model.name, error)
-            for path in draft.iterdir():
-                path.unlink()
+            if any(draft.iterdir()):
+                raise OSError(error.fault) from error
+            logger.info("%s cannot be kept optimised: %s", request.model.name, error.fault)
 
 
 def _size(request: LoadRequest) -> int:

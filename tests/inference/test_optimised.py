@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
+import stat
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -164,8 +167,24 @@ def flip(path: Path) -> None:
         lambda place: (place / GRAPH).write_bytes(b""),
         lambda place: (place / RECORD).write_text("{"),
         lambda place: (place / RECORD).write_text('[{"name": "graph.onnx"}]'),
+        lambda place: (place / RECORD).write_text(
+            json.dumps({"graph": place.name, "files": [{"name": "graph.onnx"}]}, indent=1)
+        ),
+        lambda place: (place / RECORD).write_text("[" * 100_000),
+        lambda place: (place / RECORD).write_bytes(bytes(range(256))),
     ],
-    ids=["bit of weights", "bit of graph", "cut", "no weights", "no graph", "no record", "half a record"],
+    ids=[
+        "bit of weights",
+        "bit of graph",
+        "cut",
+        "no weights",
+        "no graph",
+        "no record",
+        "of before",
+        "half a record",
+        "brackets",
+        "no text",
+    ],
 )
 def test_what_is_damaged_is_made_again_with_one_notice(keeper, tmp_path, damage):
     model = layers(tmp_path)
@@ -192,10 +211,9 @@ def test_a_file_that_onnx_runtime_refuses_counts_as_damaged_though_its_record_fi
     keeper.load(model)
     graph_file, record = keeper.place / GRAPH, keeper.place / RECORD
     graph_file.write_bytes(b"no graph")
-    table = [file for file in json.loads(record.read_text()) if file["name"] != GRAPH]
-    known = KeptFile.of(graph_file)
-    table.append({"name": known.name, "sha256": known.sha256, "bytes": known.bytes, "modified": known.modified})
-    record.write_text(json.dumps(table))
+    table = json.loads(record.read_text())
+    files = [file for file in table["files"] if file["name"] != GRAPH]
+    record.write_text(json.dumps({**table, "files": [*files, asdict(KeptFile.of(graph_file))]}))
     keeper.kinds()
 
     keeper.load(model)
@@ -215,7 +233,110 @@ def test_a_copy_whose_times_differ_is_read_once_and_used(keeper, tmp_path):
     assert copied.heard.events == []
     after = json.loads((copied.place / RECORD).read_text())
     assert after != json.loads(before)
-    assert all(KeptFile(**table).is_untouched(copied.place) for table in after)
+    assert all(KeptFile(**table).is_untouched(copied.place) for table in after["files"])
+
+
+def test_graphs_that_changed_places_are_none_of_each_other(keeper, tmp_path):
+    models = [layers(tmp_path, f"layers{number}", seed=number) for number in range(2)]
+    for model in models:
+        keeper.load(model)
+    one, other = keeper.places
+    one.rename(tmp_path / "aside")
+    other.rename(one)
+    (tmp_path / "aside").rename(other)
+    keeper.kinds()
+
+    for model in models:
+        np.testing.assert_array_equal(answers(keeper.load(model)), answers(OrtSession(request(model))))
+    assert keeper.kinds() == ["write", "kept"] * 2
+    assert len(keeper.heard.events) == 2
+
+
+@pytest.mark.parametrize("left", ["a folder", "a file"])
+def test_what_is_no_kept_graph_makes_room_for_one(keeper, tmp_path, left):
+    model = layers(tmp_path)
+    keeper.load(model)
+    place = keeper.place
+    if left == "a folder":
+        (place / RECORD).unlink()
+    else:
+        shutil.rmtree(place)
+        place.write_bytes(b"")
+    keeper.kinds()
+
+    for _ in range(2):
+        np.testing.assert_array_equal(answers(keeper.load(model)), answers(OrtSession(request(model))))
+    assert keeper.kinds() == ["write", "kept", "kept"]
+    assert keeper.places == [place]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are others there")
+def test_others_may_read_what_is_kept_as_the_umask_says(keeper, tmp_path):
+    before = os.umask(0o027)
+    try:
+        keeper.load(layers(tmp_path))
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(keeper.place.stat().st_mode) == 0o750
+    assert {stat.S_IMODE(path.stat().st_mode) for path in keeper.place.iterdir()} == {0o640}
+
+
+@pytest.mark.parametrize("hidden", ["all", "the weights"])
+def test_a_graph_that_another_user_keeps_for_himself_is_left_to_him(keeper, tmp_path, monkeypatch, hidden):
+    model = layers(tmp_path)
+    keeper.load(model)
+    place = keeper.place
+    keeper.kinds()
+    is_file, may = Path.is_file, os.access
+
+    def refuse(path: Path) -> bool:
+        if hidden == "all" and path.parent == place:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return is_file(path)
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != WEIGHTS and may(path, mode))
+    if hidden == "all":
+        monkeypatch.setattr(Path, "rename", lambda path, _: refuse(path / "any"))  # nor may it be moved
+
+    np.testing.assert_array_equal(answers(keeper.load(model)), answers(OrtSession(request(model))))
+    assert keeper.kinds()[-1] == "plain"
+    assert keeper.heard.events == []
+    assert keeper.places == [place]
+
+
+def test_damage_that_may_not_be_removed_is_said_and_not_used(keeper, tmp_path, monkeypatch):
+    model = layers(tmp_path)
+    keeper.load(model)
+    flip(keeper.place / WEIGHTS)
+    keeper.kinds()
+    monkeypatch.setattr(optimised, "discard", lambda place: None)
+
+    np.testing.assert_array_equal(answers(keeper.load(model)), answers(OrtSession(request(model))))
+    assert keeper.kinds() == ["plain"]
+    assert [event.message for event in keeper.heard.events] == [
+        f"The optimised graph of layers in {keeper.place} is damaged and cannot be removed, so it is not used. "
+        "Remove that folder."
+    ]
+
+
+def test_what_a_full_disk_broke_off_is_tried_another_time(keeper, tmp_path):
+    model, made = layers(tmp_path), []
+
+    def load(one: LoadRequest) -> Session:
+        made.append(one)
+        if one.kept_as and len(made) == 1:
+            (one.kept_as.parent / WEIGHTS).write_bytes(b"half")
+            raise ModelError("the weights could not be written")
+        return OrtSession(one)
+
+    graphs = OptimisedGraphs(keeper.folder, "1", keeper.heard, load=load)
+    graphs(request(model))
+    assert keeper.places == []
+    graphs(request(model))
+    assert [bool(one.kept_as) for one in made] == [True, False, True, False]
+    assert made[-1].optimised == keeper.place / GRAPH
+    assert keeper.heard.events == []
 
 
 def test_small_graphs_and_those_of_cards_are_loaded_as_they_are(keeper, tmp_path):
