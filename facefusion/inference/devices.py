@@ -108,6 +108,8 @@ def look_for_gpus(*, visible: str | None = None, run: Runner | None = None) -> t
     except subprocess.CalledProcessError as error:
         said = " ".join((error.stdout or error.stderr or "").split())
         return (), f"nvidia-smi failed with status {error.returncode}{f': {said[:SAID_MOST]}' if said else ''}"
+    except subprocess.TimeoutExpired:
+        return (), f"nvidia-smi gave no answer within {_TIMEOUT_SECONDS:g} seconds"
     except (OSError, subprocess.SubprocessError) as error:
         return (), f"nvidia-smi failed: {error}"
     try:
@@ -165,5 +167,6 @@ def _known(text: str | None) -> str | None:
 
 
 def _run(command: Sequence[str], timeout: float) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=True)
+    # What is no text is told by the report that cannot be read, not by the bytes that cannot be decoded.
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=timeout, check=True)
     return done.stdout

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -148,15 +149,8 @@ def plan_execution(
     execution = replace(planned(chosen[0]), providers=chosen)
     if not asked and execution.on_gpu:
         events.emit(Notice(_recommendation(execution)))
-    if set(settings.execution_device_ids) - {0} and not execution.on_gpu:
-        message = f"--execution-device-ids has no effect: graphs run with {chosen[0].name}, which has no devices."
-        events.emit(Notice(message, warning=True))
-    if execution.half and not chosen[0].halves:
-        message = f"--inference-precision half has no effect: {chosen[0].name} computes in full precision."
-        events.emit(Notice(message, warning=True))
-    if execution.replay and chosen[0].name != "cuda":
-        message = f"--inference-cuda-graphs has no effect: graphs run with {chosen[0].name}, which records nothing."
-        events.emit(Notice(message, warning=True))
+    for option, reason in _without_effect(execution, settings, inference):
+        events.emit(Notice(f"{option} has no effect: {reason}.", warning=True))
     return execution
 
 
@@ -202,11 +196,31 @@ def _plan(
         devices=_devices(provider, settings.execution_device_ids, runtime),
         runtime=runtime,
         cache=cache,
-        memory_limit=(round(inference.gpu_memory_limit * GIB) or None) if provider.on_gpu else None,
+        # Rounded up: a limit of next to nothing is one.
+        memory_limit=(math.ceil(inference.gpu_memory_limit * GIB) or None) if provider.on_gpu else None,
         half=_HALF[inference.inference_precision],
         replay=inference.inference_cuda_graphs,
         gate_count=inference.inference_gate_count,
     )
+
+
+def _without_effect(
+    execution: Execution, settings: ExecutionSettings, inference: InferenceSettings
+) -> Iterator[tuple[str, str]]:
+    """Options that are set and that the provider knows nothing of, each with why."""
+    provider = execution.providers[0]
+    runs = f"graphs run with {provider.name}"
+    if not provider.on_gpu:
+        if set(settings.execution_device_ids) - {0}:
+            yield "--execution-device-ids", f"{runs}, which has no devices"
+        if inference.gpu_memory_limit:
+            yield "--gpu-memory-limit", f"{runs}, which takes no video memory"
+        if inference.inference_gate_count:
+            yield "--inference-gate-count", f"{runs}, which has no gate; --execution-thread-count bounds it"
+    if execution.half and not provider.halves:
+        yield "--inference-precision half", f"{provider.name} computes in full precision"
+    if execution.replay and provider.name != "cuda":
+        yield "--inference-cuda-graphs", f"{runs}, which records nothing"
 
 
 def _first_working(

@@ -88,7 +88,11 @@ class Nvml:
     def _own(self, handle: ctypes.c_void_p) -> int | None:
         count = ctypes.c_uint(MOST_PROCESSES)
         processes = (Process * MOST_PROCESSES)()
-        if self._library.nvmlDeviceGetComputeRunningProcesses_v3(handle, ctypes.byref(count), processes) != SUCCESS:
+        try:
+            list_processes = self._library.nvmlDeviceGetComputeRunningProcesses_v3
+        except AttributeError:  # a driver before 510
+            return None
+        if list_processes(handle, ctypes.byref(count), processes) != SUCCESS:
             return None
         me = os.getpid()
         own = [int(entry.used_memory) for entry in processes[: count.value] if entry.pid == me]
@@ -97,8 +101,10 @@ class Nvml:
 
 def read_memory(uuid: str) -> CardMemory | None:
     """Memory of a card now; none where there is no driver, or it does not tell. A :data:`MemoryReader`."""
+    if not uuid:
+        return None
     nvml = _opened()
-    return None if nvml is None or not uuid else nvml.memory(uuid)
+    return None if nvml is None else nvml.memory(uuid)
 
 
 @functools.cache

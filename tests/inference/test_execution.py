@@ -201,6 +201,28 @@ def test_limits_and_precision_reach_the_options(tmp_path):
     assert cuda["gpu_mem_limit"] == str(3 << 30)
 
 
+def test_limits_of_a_device_are_not_set_in_vain_without_a_word():
+    heard = Heard()
+    execution = plan("cpu", runtime=CPU_RUNTIME, heard=heard, gpu_memory_limit=0.001, inference_gate_count=3)
+    assert execution.memory_limit is None
+    assert [(event.message, event.warning) for event in heard.events] == [
+        ("--gpu-memory-limit has no effect: graphs run with cpu, which takes no video memory.", True),
+        (
+            "--inference-gate-count has no effect: graphs run with cpu, which has no gate; "
+            "--execution-thread-count bounds it.",
+            True,
+        ),
+    ]
+    heard = Heard()
+    plan("cuda", heard=heard, gpu_memory_limit=0.001, inference_gate_count=3)
+    assert heard.events == []
+
+
+@pytest.mark.parametrize(("limit", "allowed"), [(0, None), (1e-12, 1), (0.5, 1 << 29), (1024, 1 << 40)])
+def test_a_limit_of_next_to_nothing_is_a_limit(limit, allowed):
+    assert plan("cuda", gpu_memory_limit=limit).memory_limit == allowed
+
+
 def test_half_precision_where_nothing_computes_in_it_is_said():
     heard = Heard()
     plan("cpu", heard=heard, inference_precision="half")

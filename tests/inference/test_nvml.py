@@ -18,7 +18,7 @@ PROCESSES = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctype
 class FakeLibrary:
     """The calls of ``libnvidia-ml``, reached through pointers as those of the real one are."""
 
-    def __init__(self, *, free=3 << 30, used=5 << 30, processes=(), status=0, asked_processes=0):
+    def __init__(self, *, free=3 << 30, used=5 << 30, processes=(), status=0, asked_processes=0, is_old=False):
         self.looked_up = 0
 
         @BY_UUID
@@ -47,7 +47,8 @@ class FakeLibrary:
 
         self.nvmlDeviceGetHandleByUUID = by_uuid
         self.nvmlDeviceGetMemoryInfo = memory
-        self.nvmlDeviceGetComputeRunningProcesses_v3 = running
+        if not is_old:
+            self.nvmlDeviceGetComputeRunningProcesses_v3 = running
 
 
 def test_structures_are_laid_out_as_in_the_drivers_header():
@@ -70,6 +71,7 @@ def test_the_memory_of_a_card_and_of_this_process_is_read():
         FakeLibrary(processes=[(1, 2 << 30)]),
         FakeLibrary(processes=[(os.getpid(), NOT_TOLD)]),
         FakeLibrary(asked_processes=INSUFFICIENT_SIZE),
+        FakeLibrary(is_old=True),
     ],
 )
 def test_where_processes_are_not_told_apart_only_the_card_is_known(library):
