@@ -1,8 +1,11 @@
 """Checksums of files. Those of large files are remembered on disk, so that the next process need not read them.
 
 A file counts as the one that was read while its place on the disk, its size and its times stay. One of these times is
-that at which the system last changed anything about it, which no program can set. What was written a moment ago is not
-remembered: it may be written to again within the same tick of the file system's clock.
+that at which the system last changed anything about it, which no program can set (on Windows it is that at which it was
+made). What was written a moment before it was read is not remembered: it may be written to again within the same tick
+of the file system's clock.
+
+The list is as much trusted as the program's own files: who may write the one may write the other.
 """
 
 from __future__ import annotations
@@ -71,6 +74,8 @@ class Checksums:
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], tuple[State, str]] | None = None
         """By algorithm and path."""
+        self._fresh: set[tuple[str, str]] = set()
+        """Those of files that were written a moment before they were read."""
 
     def of(self, path: Path, algorithm: str) -> str:
         """The checksum of a file as it is now.
@@ -87,12 +92,18 @@ class Checksums:
             state = _state(path)
             if self._known is None:
                 self._known = self._read()
-            known = self._known.get((algorithm, str(path)))
+            key = algorithm, str(path)
+            known = self._known.get(key)
             if known is not None and known[0] == state:
                 return known[1]
+            is_settled = max(state[2:]) < (self._clock() - SETTLED_SECONDS) * 1e9
             checksum = ALGORITHMS[algorithm](path)
-            self._known[algorithm, str(path)] = state, checksum
-            if state[1] >= LEAST_BYTES:
+            self._known[key] = state, checksum
+            if is_settled:
+                self._fresh.discard(key)
+            else:
+                self._fresh.add(key)
+            if state[1] >= LEAST_BYTES and is_settled:
                 self._write()
             return checksum
 
@@ -103,17 +114,17 @@ class Checksums:
                 (str(algorithm), str(path)): ((int(inode), int(size), int(modified), int(changed)), str(checksum))
                 for algorithm, path, inode, size, modified, changed, checksum in rows
             }
-        except (OSError, ValueError, TypeError):
+        except (OSError, ValueError, TypeError, RecursionError):
             return {}
 
     def _write(self) -> None:
         """Remember what is known of large files that are still as they were."""
-        settled = (self._clock() - SETTLED_SECONDS) * 1e9
-        known = {**self._read(), **(self._known or {})}
+        lasting = {key: known for key, known in (self._known or {}).items() if key not in self._fresh}
+        known = {**self._read(), **lasting}
         rows = [
             [algorithm, path, *state, checksum]
             for (algorithm, path), (state, checksum) in known.items()
-            if state[1] >= LEAST_BYTES and max(state[2:]) < settled and _is(Path(path), state)
+            if state[1] >= LEAST_BYTES and _is(Path(path), state)
         ]
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)

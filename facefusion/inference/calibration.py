@@ -134,7 +134,7 @@ class ThreadPlans:
         try:
             table = json.loads(self._path.read_text(encoding="utf-8"))
             return {str(key): (max(1, int(callers)), max(1, int(threads))) for key, (callers, threads) in table.items()}
-        except (OSError, ValueError, TypeError, AttributeError):
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
             return {}
 
 

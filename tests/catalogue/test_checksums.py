@@ -106,6 +106,26 @@ def test_what_was_written_a_moment_ago_is_not_remembered(tmp_path, reads):
     assert len(reads) == 2
 
 
+def test_what_was_read_too_early_is_not_remembered_later_either(tmp_path, reads):
+    path, other = model(tmp_path), model(tmp_path, name="other.onnx")
+    moment = path.stat().st_mtime
+    times = iter([moment + 1.0])
+    known = Checksums(tmp_path / "checksums.json", clock=lambda: next(times, moment + LATER))
+    for one in (path, other, path):  # by the time of the second it is old, but not by that at which it was read
+        known.of(one, "sha256")
+    assert [name for _, name in reads] == ["model.onnx", "other.onnx"]
+    rows = json.loads((tmp_path / "checksums.json").read_text())
+    assert [row[1] for row in rows] == [str(other)]
+
+
+def test_a_clock_that_was_put_back_costs_reading_and_no_more(tmp_path, reads):
+    path = model(tmp_path)
+    for _ in range(2):
+        known = Checksums(tmp_path / "checksums.json", clock=lambda: 1000.0)
+        assert [known.of(path, "sha256"), known.of(path, "sha256")] == [sha256(LARGE)] * 2
+    assert len(reads) == 2
+
+
 def test_files_that_went_are_forgotten(tmp_path):
     path, other = model(tmp_path), model(tmp_path, name="other.onnx")
     later(tmp_path).of(path, "sha256")
@@ -115,7 +135,9 @@ def test_files_that_went_are_forgotten(tmp_path):
     assert [row[:2] for row in rows] == [["sha256", str(other)]]
 
 
-@pytest.mark.parametrize("content", ["", "{", "5", "[[1]]", '[["sha256", "x", 1, 2, 3, null, "y"]]', "\x00"])
+@pytest.mark.parametrize(
+    "content", ["", "{", "5", "[[1]]", '[["sha256", "x", 1, 2, 3, null, "y"]]', "\x00", "[" * 100_000], ids=str.__len__
+)
 def test_a_damaged_list_counts_as_none(tmp_path, content):
     path = model(tmp_path)
     (tmp_path / "caches").mkdir()

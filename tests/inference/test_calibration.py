@@ -147,7 +147,7 @@ def test_choices_of_two_processes_are_both_kept_and_their_number_is_bounded(tmp_
     assert ThreadPlans(path, "1", 4).of("c") == MANY
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{", '{"a": 3}', '{"a": [1, "x"]}', "5"])
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"a": 3}', '{"a": [1, "x"]}', "5", "[" * 100_000], ids=str.__len__)
 def test_a_damaged_file_counts_as_none(tmp_path, content):
     path = tmp_path / "threads.json"
     path.write_text(content)
