@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from facefusion.app.recollection import Recollection
 from facefusion.app.subject import Subject
 from facefusion.config.origin import DEFAULT
 from facefusion.config.state import Snapshot
@@ -21,8 +22,11 @@ from facefusion.faces.settings import FaceSelectorSettings
 from facefusion.faces.sources import find_source_faces
 from facefusion.faces.traits import TraitFilter, automatic_filters
 from facefusion.media.image import read_image
-from facefusion.observability.events import EventSink, Notice
+from facefusion.observability.events import Event, EventSink, Notice
 from facefusion.processors.base import Source
+
+REFERENCE_BYTES = 4 << 10
+"""About what it takes to remember one person's identity."""
 
 
 def face_selectors(
@@ -31,6 +35,7 @@ def face_selectors(
     analyser: FaceAnalyser,
     first_frame: int,
     events: EventSink,
+    recollection: Recollection,
     sources: Sequence[Source] = (),
 ) -> Callable[[], Selector]:
     """What makes selectors, as the settings say. Each remembers tracks on its own; whom to look for is settled here.
@@ -41,6 +46,7 @@ def face_selectors(
         analyser: finds and recognises.
         first_frame: index of the first frame that is worked on; the reference is taken there unless the user says.
         events: told where the reference comes from another frame, and what a map makes doubtful.
+        recollection: of whom earlier steps found.
         sources: the largest face among them says what filters that follow the source let through.
 
     Raises:
@@ -62,8 +68,17 @@ def face_selectors(
         return lambda: RecastSelector(settings, references)
     reference: Embedding | None = None
     if settings.by_identity:
-        with _reference_frames(subject, start, explicit=explicit) as frames:
-            reference = find_reference(frames, analyser, settings, events, explicit=explicit, people=people)
+
+        def look() -> tuple[Embedding | None, list[Notice]]:
+            sink = _Notices(events)
+            with _reference_frames(subject, start, explicit=explicit) as frames:
+                found = find_reference(frames, analyser, settings, sink, explicit=explicit, people=people)
+            return found, sink.notices
+
+        what = ("reference", start, explicit, settings, people)
+        reference, notices = recollection.of((subject.info.path,), what, look, lambda _: REFERENCE_BYTES)
+        for notice in notices:
+            events.emit(notice)
     return lambda: FaceSelector(settings, reference, people)
 
 
@@ -86,6 +101,20 @@ def nobody(subject: Subject, snapshot: Snapshot, found: int) -> str:
     meant = ", ".join(f"{name} = {shown(value)}" for name, value in values)
     every = "" if subject.still is not None else ", counted anew in each frame"
     return f"Of {counted(found, 'face')} found in {subject.info.path}{every}, none is meant by {meant}, {same}"
+
+
+class _Notices:
+    """Passes on how far a search is, and keeps what it has to say, which is true of a later step too."""
+
+    def __init__(self, events: EventSink) -> None:
+        self._events = events
+        self.notices: list[Notice] = []
+
+    def emit(self, event: Event) -> None:
+        if isinstance(event, Notice):
+            self.notices.append(event)
+        else:
+            self._events.emit(event)
 
 
 @contextmanager

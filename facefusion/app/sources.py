@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from facefusion.app.recollection import Recollection
 from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import UsageError
 from facefusion.core.formats import MediaKind, kind_of
-from facefusion.core.remembered import Remembered
 from facefusion.core.wording import shown
 from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.settings import FaceSelectorSettings
@@ -55,7 +54,7 @@ def source_photos(snapshot: Snapshot, wanting: Sequence[str]) -> Photos:
 
 
 def read_sources(
-    photos: Photos, analyser: FaceAnalyser, events: EventSink, remembered: Remembered, recipe: Hashable
+    photos: Photos, analyser: FaceAnalyser, events: EventSink, recollection: Recollection
 ) -> tuple[Source, ...]:
     """The faces of everybody who is put in; each file is looked at once, and not again by later steps.
 
@@ -63,8 +62,7 @@ def read_sources(
         photos: the files that show each person.
         analyser: finds and recognises.
         events: told of faces in doubt.
-        remembered: keeps what was found from step to step.
-        recipe: all that the analyser was made from.
+        recollection: of what earlier steps found.
 
     Raises:
         FaceNotFoundError: photos show no face; all of them are named.
@@ -73,9 +71,8 @@ def read_sources(
     paths = tuple(dict.fromkeys(path for person in photos for path in person))
     if not paths:
         return ()
-    key = ("sources", recipe, tuple((path, _state(path)) for path in paths))
     pictures = ((str(path), read_image(path)) for path in paths)
-    faces = remembered.of(key, lambda: find_source_faces(pictures, analyser), _bytes_of)
+    faces = recollection.of(paths, "sources", lambda: find_source_faces(pictures, analyser), _bytes_of)
     found = dict(zip(paths, faces, strict=True))
     for doubtful in (source for source in found.values() if source.face.score < analyser.scores.doubtful):
         message = f"The face found in {doubtful.path} is in doubt (score {doubtful.face.score:.2f}): is it a person's?"
@@ -85,11 +82,3 @@ def read_sources(
 
 def _bytes_of(found: Sequence[SourceFace]) -> int:
     return sum(BYTES_PER_PIXEL * face.picture.size.width * face.picture.size.height for face in found)
-
-
-def _state(path: Path) -> tuple[int, ...] | None:
-    """What changes when the file does; none where there is no file, as reading it says best."""
-    with contextlib.suppress(OSError):
-        status = path.stat()
-        return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-    return None

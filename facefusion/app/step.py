@@ -13,6 +13,7 @@ from pathlib import Path
 from facefusion.app.calibration import thread_plans
 from facefusion.app.faces import analyser_recipe, build_analyser, build_masker, check_padding, face_models, mask_models
 from facefusion.app.models import Models, Runners, open_store
+from facefusion.app.recollection import Recollection
 from facefusion.app.resources import Resources, Sizes, threads_per_run
 from facefusion.app.selection import face_selectors, nobody
 from facefusion.app.sessions import Sessions
@@ -119,8 +120,10 @@ class _Step:
         runners = models.runners(resources.pool, self._stack.enter_context(Interruption(self._stop)))
         bench = Bench(runners, models.companions)
         analyser = build_analyser(self._snapshot, models.cards, bench) if self._needs_faces() else None
-        sources = () if analyser is None else self._sources(photos, analyser, models)
-        work = self._work(subject, models, runners, analyser, sources, output)
+        recollection = Recollection(self._sessions.remembered, analyser_recipe(self._snapshot, models.digests))
+        sources = () if analyser is None else read_sources(photos, analyser, self._events, recollection)
+        finder = self._finder(subject, analyser, sources, recollection)
+        work = self._work(subject, models, runners, finder, sources, output)
         resources.pool.release_unneeded(models.files(self._kinds_per_frame()))
         self._stop.check()
         resources.pool.tally.clear()
@@ -222,10 +225,6 @@ class _Step:
             wanting += [f"{name} = auto" for name in automatic_filters(self._snapshot.get(FaceSelectorSettings))]
         return source_photos(self._snapshot, wanting)
 
-    def _sources(self, photos: Photos, analyser: FaceAnalyser, models: Models) -> tuple[Source, ...]:
-        recipe = analyser_recipe(self._snapshot, models.digests)
-        return read_sources(photos, analyser, self._events, self._sessions.remembered, recipe)
-
     def _model_choices(self) -> dict[str, str]:
         choices = face_models(self._snapshot) if self._needs_faces() else {}
         choices[CONTENT_ANALYSER] = self._snapshot.get(ContentAnalyserSettings).content_analyser_model
@@ -247,7 +246,7 @@ class _Step:
         subject: Subject,
         models: Models,
         runners: Runners,
-        analyser: FaceAnalyser | None,
+        finder: FaceFinder,
         sources: tuple[Source, ...],
         output: Path,
     ) -> FrameWork:
@@ -256,7 +255,7 @@ class _Step:
         judge = build_judge(content, runners(content))
         return FrameWork(
             [self._build(chosen, models, runners, sources, subject) for chosen in self._chosen],
-            self._finder(subject, analyser, sources),
+            finder,
             ContentAnalyser(judge, str(subject.info.path), subject.duration),
             self._events,
             self._clock,
@@ -264,11 +263,17 @@ class _Step:
             final_size=self._wanted_size(output).of(subject.info),
         )
 
-    def _finder(self, subject: Subject, analyser: FaceAnalyser | None, sources: tuple[Source, ...]) -> FaceFinder:
+    def _finder(
+        self,
+        subject: Subject,
+        analyser: FaceAnalyser | None,
+        sources: tuple[Source, ...],
+        recollection: Recollection,
+    ) -> FaceFinder:
         if analyser is None:
             return NoFaces()
         first = self._trim.start or 0
-        selectors = face_selectors(subject, self._snapshot, analyser, first, self._events, sources)
+        selectors = face_selectors(subject, self._snapshot, analyser, first, self._events, recollection, sources)
         return face_finder(subject, self._snapshot, analyser, selectors)
 
     def _build(

@@ -194,7 +194,7 @@ def test_what_is_doubtful_is_said(mapped: Callable[..., RunReport], sink: Record
 def test_what_the_files_hold_and_who_becomes_whom_counts_for_going_on() -> None:
     engine: Any = Engine()
     machine: Any = SimpleNamespace(
-        devices=[SimpleNamespace(name="")], providers=[], runtime=SimpleNamespace(version="")
+        devices=[SimpleNamespace(name="")], providers=[], runtime=SimpleNamespace(version=""), half=None
     )
 
     def traces(*items: str) -> dict[str, str]:
