@@ -90,7 +90,7 @@ class Nvml:
         processes = (Process * MOST_PROCESSES)()
         try:
             list_processes = self._library.nvmlDeviceGetComputeRunningProcesses_v3
-        except AttributeError:  # a driver before 510
+        except AttributeError:  # an older driver
             return None
         if list_processes(handle, ctypes.byref(count), processes) != SUCCESS:
             return None

@@ -17,7 +17,7 @@ SESSION_BYTES = 32 * MEBIBYTE
 """Of a session without weights: handles, streams, the first steps of its arena."""
 
 LEAST_WORKSPACE = 64 * MEBIBYTE
-"""Of one run: activations, and 32 MB that convolutions may use where memory is limited."""
+"""Of one run: activations, and what the algorithms of its convolutions work on."""
 
 
 def session_video_bytes(file_bytes: int, *, workspace: int, runs: int, half: bool) -> int:

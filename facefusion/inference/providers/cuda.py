@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -29,11 +28,7 @@ BUILT_FOR = (13, 0)
 CUFFT_OF_CUDA = {11: 10, 12: 11, 13: 12}
 """Version of cuFFT that comes with a version of CUDA."""
 
-_SLOW_TO_SEARCH = re.compile(r"GTX 16[3-6]0")
-"""Cards without tensor cores whose exhaustive search finds algorithms that are slower or fail."""
-
 ArenaStrategy = Literal["kNextPowerOfTwo", "kSameAsRequested"]
-ConvolutionSearch = Literal["EXHAUSTIVE", "HEURISTIC", "DEFAULT"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +39,8 @@ class CudaOptions(ProviderOptions):
     memory_limit: int | None = None
     """Bytes of video memory the arena of one session may take; none for no limit."""
     arena_strategy: ArenaStrategy = "kNextPowerOfTwo"
-    convolution_search: ConvolutionSearch = "EXHAUSTIVE"
-    """How cuDNN finds its algorithm for each shape: trying all, asking its heuristic, or taking the default."""
     copy_in_default_stream: bool = True
     """Copy in the stream that computes: without it some models race."""
-    full_workspace: bool = True
-    """Let cuDNN try algorithms that take all the memory that is free; else at most 32 MB, of which the arena's limit
-    would refuse more."""
     rounded_products: bool = True
     """Let tensor cores round factors to 10 bits of mantissa (TF32), as ONNX Runtime does unless told otherwise."""
     replay: bool = False
@@ -63,9 +53,14 @@ class CudaOptions(ProviderOptions):
         values = {
             "device_id": str(self.device_id),
             "arena_extend_strategy": self.arena_strategy,
-            "cudnn_conv_algo_search": self.convolution_search,
+            # For each shape of a convolution's input, by cuDNN's quick heuristic, which by all reports chooses as well
+            # as the slow one (EXHAUSTIVE) in a tenth of the time. DEFAULT takes whatever works: many times slower.
+            "cudnn_conv_algo_search": "HEURISTIC",
             "do_copy_in_default_stream": switch(self.copy_in_default_stream),
-            "cudnn_conv_use_max_workspace": switch(self.full_workspace),
+            # Read by builds with cuDNN 8 alone: left on, as it is by default, their search takes up to 90 % of what the
+            # card has free, past the arena and its limit. With cuDNN 9 a convolution takes what its algorithm needs, of
+            # the arena.
+            "cudnn_conv_use_max_workspace": switch(False),
             "use_tf32": switch(self.rounded_products),
         }
         if self.replay:
@@ -96,14 +91,12 @@ class CudaOptions(ProviderOptions):
 
 
 def options(placement: Placement) -> CudaOptions:
-    """Exhaustive search, but on cards that it does not suit; the precision that is asked for."""
+    """The precision that is asked for, and the limits."""
     tried = not placement.model_digest  # then the graph is one of text, which no card runs
     folder = placement.cache / "half" / f"{placement.model_digest[:32]}-{placement.runtime.version}"
     return CudaOptions(
         device_id=placement.device_id,
         memory_limit=placement.memory_limit,
-        convolution_search="DEFAULT" if _SLOW_TO_SEARCH.search(placement.device_name) else "EXHAUSTIVE",
-        full_workspace=placement.memory_limit is None,
         rounded_products=placement.half is not False,
         replay=placement.replay and not tried,
         half_folder=folder if placement.half and not tried else None,
@@ -155,7 +148,7 @@ def libraries(runtime: Runtime) -> tuple[str, ...]:
 CUDA = Provider(
     name="cuda",
     runtime_name="CUDAExecutionProvider",
-    note="The exhaustive search makes the first frame of each input size slow and all others quick.\n"
+    note="What a model computes with is chosen anew whenever the size of its input changes, which takes a moment.\n"
     "Set --gpu-memory-limit where other programs share the card.",
     hardware="NVIDIA cards",
     package=PACKAGE,
