@@ -20,7 +20,7 @@ from facefusion.core.stop import StopToken
 from facefusion.faces.settings import FACE_GROUPS
 from facefusion.inference.settings import ExecutionSettings, InferenceSettings
 from facefusion.media.settings import DecodingSettings, OutputSettings, TrimSettings, WorkflowSettings
-from facefusion.memory.release import give_back, keep_little
+from facefusion.memory.release import give_back, keep_little, refuse_huge_pages
 from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import EventSink
 from facefusion.processors.registry import awaited_processors, processor_names, processor_settings
@@ -35,6 +35,7 @@ class Engine:
 
     def __init__(self) -> None:
         keep_little()
+        refuse_huge_pages()
         self._sessions: Sessions | None = None
 
     def settings_groups(self) -> tuple[type, ...]:

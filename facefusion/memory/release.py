@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
@@ -17,6 +18,14 @@ FREE_BYTES = 4 << 20
 """Free memory at the end of the heap that is kept for the next block."""
 
 FEWEST_ARENAS = 2
+
+PR_SET_THP_DISABLE = 41
+"""Number of ``prctl``, from Linux's ``prctl.h``."""
+
+HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+ON_REQUEST = "[madvise]"
+"""What stands there where huge pages are for those that ask for them."""
 
 
 def keep_little() -> None:
@@ -33,6 +42,25 @@ def keep_little() -> None:
         mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES)
         mallopt(M_TRIM_THRESHOLD, FREE_BYTES)
         mallopt(M_ARENA_MAX, max(FEWEST_ARENAS, os.cpu_count() or FEWEST_ARENAS))
+
+
+def refuse_huge_pages(mode: Path = HUGE_PAGES) -> None:
+    """Keep libraries of this process from getting memory in pages of 2 MB. Call it before threads begin.
+
+    x264 asks for them, and rounds each of its frames up to such pages for it. Measured without them: 20 MB less at 720p
+    and 1080p and 30 MB less at 2160p, the same packets, and the processor time of a whole run the same at 720p and a
+    twentieth less at 2160p, where most of a large page was cleared for nobody. Where the system gives them unasked, for
+    which nothing was measured, it stays so.
+
+    Args:
+        mode: the kernel's word on them; another file in tests.
+    """
+    try:
+        is_on_request = ON_REQUEST in mode.read_text(encoding="ascii")
+    except OSError:  # no Linux, or one without them
+        return
+    if is_on_request and (prctl := _function("prctl")) is not None:
+        prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
 
 
 def give_back() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import psutil
 import pytest
 
-from facefusion.memory.release import give_back
+from facefusion.memory.release import give_back, refuse_huge_pages
 
 MEGABYTE = 1 << 20
 
@@ -61,3 +61,33 @@ def test_freed_memory_goes_back_to_the_system():
 
     assert full - psutil.Process().memory_info().rss > 80 * MEGABYTE
     assert above.sum() == 64 << 10
+
+
+REFUSED = """
+import ctypes
+import pathlib
+import sys
+from facefusion.memory.release import refuse_huge_pages
+
+ask = lambda: ctypes.CDLL(None).prctl(42, 0, 0, 0, 0)
+before = ask()
+refuse_huge_pages(pathlib.Path(sys.argv[1]))
+print(before, ask())
+"""
+"""42 is ``PR_GET_THP_DISABLE``."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="huge pages of this kind are Linux's")
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [("always [madvise] never", "0 1"), ("[always] madvise never", "0 0"), ("always madvise [never]", "0 0")],
+)
+def test_huge_pages_are_refused_where_they_are_for_those_that_ask(tmp_path, mode, said):
+    path = tmp_path / "enabled"
+    path.write_text(f"{mode}\n")
+    command = [sys.executable, "-c", REFUSED, str(path)]
+    assert subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip() == said
+
+
+def test_where_there_is_no_word_on_huge_pages_nothing_is_done(tmp_path):
+    refuse_huge_pages(tmp_path / "missing")
