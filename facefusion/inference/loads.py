@@ -26,16 +26,10 @@ class DeviceLoads:
         self._runs: dict[ModelFile, tuple[int, float]] = {}
         """Count and seconds of each graph's runs."""
 
-    def begin(self, model: ModelFile, device: Device | None = None) -> Device:
-        """Choose a device for one run of ``model`` and count it there; of equals the one with the lowest number.
-
-        Args:
-            model: whose graph is to run.
-            device: to count it on; the least busy where none is given.
-        """
+    def begin(self, model: ModelFile) -> Device:
+        """Choose a device for one run of ``model`` and count it there; of equals the one with the lowest number."""
         with self._lock:
-            if device is None:
-                device = self._devices[0] if len(self._devices) == 1 else min(self._devices, key=self._load)
+            device = self._devices[0] if len(self._devices) == 1 else min(self._devices, key=self._load)
             self._under_way[device.id][model] += 1
             return device
 

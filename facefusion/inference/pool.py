@@ -17,8 +17,7 @@ from facefusion.core.errors import FaceFusionError, ProviderError
 from facefusion.core.values import Tensor
 from facefusion.inference.arena import shrink_store
 from facefusion.inference.execution import Device, Execution
-from facefusion.inference.gate import Check, DeviceGate, wait_on
-from facefusion.inference.gates import DeviceGates
+from facefusion.inference.gate import Check, DeviceGate, DeviceGates, wait_on
 from facefusion.inference.idle import IdleTimer
 from facefusion.inference.interruption import RunOptions
 from facefusion.inference.keys import FileDigests, SessionKey, session_key

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from facefusion.inference.execution import Device, Execution
-from facefusion.inference.gates import DeviceGates
+from facefusion.inference.gate import DeviceGates
 from facefusion.inference.room import DeviceRoom
 from facefusion.inference.session import ModelFile
 from facefusion.inference.shelf import Place

@@ -89,7 +89,12 @@ def card_slots(folder: Path, card: str) -> CardSlots:
     Raises:
         OSError: the file cannot be written, or its file system has no locks.
     """
-    return _opened(folder.resolve(), card)
+    with _OPENING:
+        return _opened(folder.resolve(), card)
+
+
+_OPENING = threading.Lock()
+"""The cache alone would let two threads open the file twice, whose slots would then be counted apart."""
 
 
 @functools.cache

@@ -42,12 +42,6 @@ def test_a_graph_that_has_not_run_weighs_the_mean_of_those_that_have():
     assert [busy.begin(SMALL).id for _ in range(4)] == [1, 1, 1, 0]
 
 
-def test_what_is_counted_on_a_device_by_name_counts_there():
-    busy = loads(0, 1)
-    assert busy.begin(SMALL, Device(1)).id == 1
-    assert [busy.begin(SMALL).id for _ in range(2)] == [0, 0]
-
-
 @pytest.mark.parametrize("count", [1, 3])
 def test_the_same_runs_always_go_to_the_same_devices(count):
     def choices():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -207,6 +208,27 @@ def test_threads_of_one_process_hold_different_slots(tmp_path):
             pass
     with slots.held(1, lambda: None):
         pass
+
+
+def test_threads_that_ask_for_a_card_at_the_same_moment_count_together(tmp_path, monkeypatch):
+    together, opened = threading.Barrier(4), []
+    real = os.open
+
+    def slow(*arguments):
+        opened.append(arguments)
+        time.sleep(0.05)
+        return real(*arguments)
+
+    def ask():
+        together.wait(10)
+        return card_slots(tmp_path, "GPU-1")
+
+    monkeypatch.setattr(os, "open", slow)
+    with ThreadPoolExecutor(4) as workers:
+        asked = [workers.submit(ask) for _ in range(4)]
+        first, *others = [one.result(10) for one in asked]
+    assert all(other is first for other in others)
+    assert len(opened) == 1
 
 
 def test_a_gate_without_a_card_is_of_this_process_alone(tmp_path):
