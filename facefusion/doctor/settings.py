@@ -17,7 +17,8 @@ class AutoTuneSettings:
 
     auto_tune: bool = option(
         False,
-        "look at this machine first and set what 'doctor' recommends, wherever nothing else is asked for",
+        "look at this machine first and set what 'doctor' recommends, wherever nothing else is asked for; measure once "
+        "how models make best use of the processor's cores",
         scope=Scope.JOB,
         own=True,
     )

@@ -68,11 +68,12 @@ def test_a_run_says_what_was_used_and_writes_only_the_path_to_the_output(call, c
         "target      target.mp4\n"
         "output      result.mp4\n"
         "processors  face_swapper\n"
-        "frames       10, 2 of them without a face to work on\n"
-        "faces        12\n"
-        "speed        20.0 frames/s (0.5 s, after 1.2 s to start)\n"
-        "models       yunet (cpu), mesh (code)\n"
-        "peak memory  300 MiB\n"
+        "frames        10, 2 of them without a face to work on\n"
+        "faces         12\n"
+        "speed         20.0 frames/s (0.5 s, after 1.2 s to start)\n"
+        "models        yunet (cpu), mesh (code)\n"
+        "peak memory   300 MiB\n"
+        "video memory  700 MiB\n"
     )
 
 
@@ -116,7 +117,7 @@ def test_a_switch_can_be_turned_off_again(call):
     code, out, err = call("run", *REQUEST, application=application)
     assert (code, out) == (1, "result.mp4\n")
     assert err.endswith("error: 1 of 10 frames were passed through unchanged.\n")
-    assert "unchanged    1 frame passed through: 3\n" in err
+    assert "unchanged     1 frame passed through: 3\n" in err
     assert call("run", *REQUEST, "--no-fail-on-held-frames", application=application)[0] == 0
 
 
