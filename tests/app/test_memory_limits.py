@@ -91,6 +91,19 @@ def test_the_smallest_limit_that_is_named_is_enough_and_is_kept(swap: Swap) -> N
     assert check_smallest(swap, BENCHMARK / "target-360p.mp4", "--trim-frame-end", "40", below=1.5) < 0.6
 
 
+def test_what_is_named_before_anything_is_loaded_is_enough_for_an_animation(swap: Swap, tmp_path: Path) -> None:
+    animation = tmp_path / "target.gif"
+    with av.open(str(animation), "w") as output:
+        stream = output.add_stream("gif", rate=10)
+        stream.width, stream.height, stream.pix_fmt = 426, 240, "rgb8"
+        for number, frame in enumerate(decode(BENCHMARK / "target-240p.mp4")[:4]):
+            reduced = frame.reformat(format="rgb8")
+            reduced.pts, reduced.time_base = number, Fraction(1, 10)
+            output.mux(stream.encode(reduced))
+        output.mux(stream.encode(None))
+    check_smallest(swap, animation, below=1.7)
+
+
 def test_a_preset_that_fits_is_named_and_fits(swap: Swap) -> None:
     words = ("--trim-frame-end", "12", "--output-video-preset", "veryslow", "--system-memory-limit", "0.7")
     target = BENCHMARK / "target-720p.mp4"
