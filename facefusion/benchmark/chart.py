@@ -7,14 +7,21 @@ part in Python's imports.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 from facefusion.benchmark.measure import CaseResult
 from facefusion.core.errors import OutputError
+from facefusion.core.own_file import OwnFile
 
 REMEDY = "Choose another --benchmark-chart-path."
+CHART = OwnFile(
+    "a chart of a benchmark",
+    re.compile(rb"<\?xml version='1\.0' encoding='utf-8'\?>\n<svg xmlns=\"[^\"]*\" width=\"\d+\" height=\"\d+\""),
+    REMEDY,
+)
 
 WIDTH, LEFT, RIGHT = 940, 76, 190
 """Of the picture, and of what stands beside the bars, in pixels."""
@@ -40,21 +47,43 @@ LEAST_SHARE = 0.02
 """A stage that takes less of every clip is drawn among the others."""
 
 
+def check_chart(path: Path) -> None:
+    """Make sure that a chart can be written.
+
+    Raises:
+        UsageError: something else than a chart is there.
+        OutputError: the file cannot be written.
+    """
+    try:
+        CHART.check(path)
+        was_there = path.exists()
+        CHART.open_to_add(path).close()
+        if not was_there:
+            path.unlink()
+    except OSError as error:
+        raise _refusal(path, error) from error
+
+
 def draw_chart(results: Sequence[CaseResult], path: Path) -> None:
     """Write two bars per clip: its frames per second, and what a frame costs, divided into stages.
 
     Args:
         results: at least one.
-        path: of the SVG file; one that is there is replaced.
+        path: of the SVG file; a chart that is there is replaced.
 
     Raises:
+        UsageError: something else than a chart is there.
         OutputError: it cannot be written.
     """
     try:
+        CHART.check(path)
         path.write_bytes(ElementTree.tostring(_drawing(results), encoding="utf-8", xml_declaration=True))
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise OutputError(f"cannot write the benchmark's chart {path}: {reason}", REMEDY) from error
+        raise _refusal(path, error) from error
+
+
+def _refusal(path: Path, error: OSError) -> OutputError:
+    return OutputError(f"cannot write the benchmark's chart {path}: {error.strerror or error}", REMEDY)
 
 
 def _drawing(results: Sequence[CaseResult]) -> ElementTree.Element:

@@ -93,7 +93,7 @@ def _verdict(result: CaseResult, kept: Kept) -> str:
 def _parsed(line: str, where: str) -> Kept:
     try:
         return Kept.of(json.loads(line))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise SetupError(
             f"{where} is no record of this version's benchmark", "Choose another --benchmark-record-path."
         ) from error

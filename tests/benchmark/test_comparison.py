@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from facefusion.benchmark.cases import Case
-from facefusion.benchmark.chart import BAR, COLOURS, LEFT, RIGHT, WAITING_COLOUR, WIDTH, draw_chart
+from facefusion.benchmark.chart import BAR, COLOURS, LEFT, RIGHT, WAITING_COLOUR, WIDTH, check_chart, draw_chart
 from facefusion.benchmark.comparison import Kept, read_baseline, verdicts
 from facefusion.benchmark.measure import CaseResult, Cycle
 from facefusion.core.errors import OutputError, SetupError, UsageError
@@ -51,7 +51,9 @@ def test_a_name_that_no_record_has_is_refused(tmp_path):
             read_baseline(tmp_path / there, "c")
 
 
-@pytest.mark.parametrize("line", ["{", "[]", '{"time": "x", "resolution": "240p"}', '{"over_floor": []}'])
+@pytest.mark.parametrize(
+    "line", ["{", "[]", '{"time": "x", "resolution": "240p"}', '{"over_floor": []}', "[" * 100_000], ids=str.__len__
+)
 def test_a_line_that_is_no_record_is_named(tmp_path, line):
     path = kept(tmp_path / "r.jsonl", ("a", [1.0]))
     with path.open("a", encoding="utf-8") as file:
@@ -126,3 +128,26 @@ def test_what_is_small_in_every_clip_is_drawn_as_one(tmp_path):
 def test_a_chart_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(OutputError, match=r"cannot write the benchmark's chart .*chart\.svg: No such file"):
         draw_chart([result()], tmp_path / "no" / "chart.svg")
+
+
+def test_a_chart_takes_the_place_of_another_and_of_nothing_else(tmp_path):
+    path, other = tmp_path / "chart.svg", tmp_path / "mine.svg"
+    for _ in range(2):
+        check_chart(path)
+        draw_chart([result()], path)
+    assert ElementTree.parse(path).getroot().tag.endswith("svg")
+    other.write_text('<?xml version="1.0" encoding="UTF-8"?>\n<svg/>', encoding="utf-8")
+    for attempt in (check_chart, lambda path: draw_chart([result()], path)):
+        with pytest.raises(
+            UsageError, match=r"mine\.svg is there already and is not a chart of a benchmark\. It stays"
+        ):
+            attempt(other)
+    assert other.read_text(encoding="utf-8").endswith("<svg/>")
+
+
+def test_whether_a_chart_can_be_written_is_tried_without_a_trace(tmp_path):
+    check_chart(tmp_path / "chart.svg")
+    assert list(tmp_path.iterdir()) == []
+    for path in (tmp_path / "no" / "chart.svg", tmp_path):
+        with pytest.raises(OutputError, match=r"cannot write the benchmark's chart .*--benchmark-chart-path"):
+            check_chart(path)

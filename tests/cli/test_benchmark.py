@@ -78,6 +78,32 @@ def test_a_record_that_cannot_be_written_is_said_before_anything_runs(assets, ca
     )
 
 
+def test_a_chart_that_cannot_be_written_is_said_before_anything_runs(assets, capsys):
+    application = FakeApplication()
+    (assets / "me.png").write_bytes(b"a photo")
+    assert main(["benchmark", "--benchmark-chart-path", "no/chart.svg"], application) == 1
+    assert main(["benchmark", "--benchmark-chart-path", str(assets / "me.png")], application) == 2
+    assert application.snapshots == []
+    assert (assets / "me.png").read_bytes() == b"a photo"
+    assert capsys.readouterr().err == (
+        "error: cannot write the benchmark's chart no/chart.svg: No such file or directory. "
+        "Choose another --benchmark-chart-path.\n"
+        f"error: {assets / 'me.png'} is there already and is not a chart of a benchmark. It stays as it is. "
+        "Choose another --benchmark-chart-path.\n"
+    )
+
+
+@pytest.mark.usefixtures("assets")
+def test_a_baseline_without_records_is_refused(capsys):
+    application = FakeApplication()
+    assert main(["benchmark", "--benchmark-baseline", "before"], application) == 2
+    assert application.snapshots == []
+    assert capsys.readouterr().err == (
+        "error: --benchmark-baseline before names records, and no file of any is given. "
+        "Give it with --benchmark-record-path.\n"
+    )
+
+
 def test_missing_clips_are_named(assets, capsys):
     assert main(["benchmark", "--benchmark-resolutions", "720p"], FakeApplication()) == 2
     assert capsys.readouterr().err == (

@@ -9,17 +9,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from facefusion.benchmark.cases import Case, find_cases, played
-from facefusion.benchmark.chart import draw_chart
+from facefusion.benchmark.chart import check_chart, draw_chart
 from facefusion.benchmark.command import command_start
 from facefusion.benchmark.comparison import Kept, read_baseline, verdicts
 from facefusion.benchmark.machine import describe_machine
 from facefusion.benchmark.measure import CaseResult, measure
 from facefusion.benchmark.report import about_machine, append_records, record, table
-from facefusion.benchmark.settings import BenchmarkSettings
+from facefusion.benchmark.settings import LAST, BenchmarkSettings
 from facefusion.cli.command import Context
 from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
-from facefusion.core.errors import SetupError
+from facefusion.core.errors import SetupError, UsageError
 from facefusion.core.floor import Floor
 from facefusion.core.report import RunReport
 from facefusion.observability.events import StepFinished, StepStarted
@@ -87,6 +87,8 @@ def execute(context: Context) -> int:
     settings = snapshot.get(BenchmarkSettings)
     cases = find_cases(settings.benchmark_resolutions)
     baseline = _baseline(settings)
+    if settings.benchmark_chart_path is not None:
+        check_chart(settings.benchmark_chart_path)
     runner, machine = _StepRunner(context), describe_machine()
     results: list[CaseResult] = []
     with _scratch_folder(snapshot.get(PathsSettings).temp_path) as folder:
@@ -115,6 +117,11 @@ def execute(context: Context) -> int:
 def _baseline(settings: BenchmarkSettings) -> dict[str, Kept]:
     """What to compare with, read before this measurement is added to it."""
     if settings.benchmark_record_path is None:
+        if settings.benchmark_baseline != LAST:
+            raise UsageError(
+                f"--benchmark-baseline {settings.benchmark_baseline} names records, and no file of any is given",
+                "Give it with --benchmark-record-path.",
+            )
         return {}
     append_records(settings.benchmark_record_path, ())
     return read_baseline(settings.benchmark_record_path, settings.benchmark_baseline)
