@@ -10,7 +10,6 @@ import io
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
 from typing import BinaryIO, Protocol, cast
 
 import av
@@ -138,16 +137,27 @@ def misfit(codec: str, pixel_format: str, size: Size, *, alpha: bool) -> str:
     return ""
 
 
-@lru_cache(maxsize=64)
+_DECODED: set[tuple[int, str, str]] = set()
+"""Cards and kinds of video that went together once."""
+
+
 def obstacle(device: int, codec: str, pixel_format: str) -> str:
-    """Why a card cannot decode a kind of video; empty where it can. Tried out once, and remembered.
+    """Why a card cannot decode a kind of video; empty where it can.
+
+    Tried out until it works, which is remembered: a card whose memory is full now may have some left for the next run.
 
     Args:
         device: number of the card as CUDA counts.
         codec: one of :data:`TRIALS`.
         pixel_format: likewise.
     """
-    return try_out(Nvdec(device), codec, pixel_format)
+    kind = device, codec, pixel_format
+    if kind in _DECODED:
+        return ""
+    reason = try_out(Nvdec(device), codec, pixel_format)
+    if not reason:
+        _DECODED.add(kind)
+    return reason
 
 
 def try_out(card: CardDecoder, codec: str, pixel_format: str) -> str:

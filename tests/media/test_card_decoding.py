@@ -12,6 +12,7 @@ import pytest
 
 from facefusion.core.errors import MediaError
 from facefusion.core.values import Size
+from facefusion.media import nvdec
 from facefusion.media.decoder_card import DecoderCard
 from facefusion.media.frames import checksum
 from facefusion.media.nvdec import TRIALS, Nvdec, PlanarFrames, misfit, try_out
@@ -254,6 +255,15 @@ def test_why_a_trial_failed_is_told():
     assert try_out(FakeCard(fails_at=1), "h264", "yuv420p") == "Generic error in an external library"
     assert try_out(FakeCard(processor_from=0), "h264", "yuv420p").startswith("FFmpeg finds it unfit")
     assert try_out(FakeCard(processor_from=1), "h264", "yuv420p").startswith("FFmpeg finds it unfit")
+
+
+def test_a_card_that_was_full_is_tried_again_and_one_that_works_is_not(monkeypatch):
+    cards = [FakeCard(absent="out of memory"), FakeCard()]
+    waiting = iter(cards)
+    monkeypatch.setattr(nvdec, "Nvdec", lambda device: next(waiting))
+    monkeypatch.setattr(nvdec, "_DECODED", set())
+    assert [nvdec.obstacle(0, "h264", "yuv420p") for _ in range(3)] == ["out of memory", "", ""]
+    assert [card.opened for card in cards] == [0, 1]
 
 
 def test_without_a_driver_ffmpeg_says_so():
