@@ -116,8 +116,8 @@ class DeviceMemoryError(ResourceError):
     def __init__(self, fault: str) -> None:
         super().__init__(
             fault,
-            "Close other programs that use the device, set --video-memory-strategy conservative, lower "
-            "--execution-thread-count or --execution-queue-count, or choose smaller models.",
+            "Close other programs that use the device, lower --inference-gate-count, --execution-thread-count or "
+            "--execution-queue-count, set --video-memory-strategy conservative, or choose smaller models.",
         )
 
 

@@ -264,8 +264,9 @@ def test_out_of_memory_with_nothing_to_release_is_told(tmp_path):
         use(shared, file(tmp_path, "a"))
     assert len(loader.loaded) == 1
     assert str(refused.value) == (
-        "a: no memory left to load it on cuda. Close other programs that use the device, set --video-memory-strategy "
-        "conservative, lower --execution-thread-count or --execution-queue-count, or choose smaller models."
+        "a: no memory left to load it on cuda. Close other programs that use the device, lower --inference-gate-count, "
+        "--execution-thread-count or --execution-queue-count, set --video-memory-strategy conservative, or choose "
+        "smaller models."
     )
 
 
