@@ -74,20 +74,22 @@ class Engine:
 
         return run_step(snapshot, self._open_sessions(), events, stop)
 
-    def floor(self, snapshot: Snapshot, report: RunReport, folder: Path) -> Floor:
+    def floor(self, snapshot: Snapshot, report: RunReport, folder: Path, stop: StopToken) -> Floor:
         """Measure what the networks, kernels and codecs of the step that ran last take by themselves.
 
         Args:
             snapshot: the step's settings.
             report: of the step.
             folder: to write to.
+            stop: ends it.
 
         Raises:
             FaceFusionError: they cannot be run by themselves.
+            Stopped: ``stop`` was requested.
         """
         from facefusion.app.floor import measure_floor  # noqa: PLC0415 - see the module's docstring
 
-        return measure_floor(snapshot, self._open_sessions(), report, folder)
+        return measure_floor(snapshot, self._open_sessions(), report, folder, stop)
 
     def calibrate(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> None:
         """Measure once how the models of a step make best use of the processor's cores.

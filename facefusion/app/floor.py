@@ -18,6 +18,7 @@ from facefusion.config.state import Snapshot
 from facefusion.core.errors import UsageError
 from facefusion.core.floor import Floor
 from facefusion.core.report import RunReport
+from facefusion.core.stop import StopToken
 from facefusion.inference.bare import measure_division, measure_divisions
 from facefusion.inference.calibration import choose
 from facefusion.inference.optimised import OptimisedGraphs
@@ -32,7 +33,7 @@ MEASURED_SECONDS = 0.5
 """For which each graph is run in each way to use the cores."""
 
 
-def measure_floor(snapshot: Snapshot, sessions: Sessions, report: RunReport, folder: Path) -> Floor:
+def measure_floor(snapshot: Snapshot, sessions: Sessions, report: RunReport, folder: Path, stop: StopToken) -> Floor:
     """Measure the parts of the last step that no program can do without, one by one.
 
     Args:
@@ -40,9 +41,11 @@ def measure_floor(snapshot: Snapshot, sessions: Sessions, report: RunReport, fol
         sessions: that it used, with its pool still open.
         report: of the step.
         folder: to write to.
+        stop: ends it.
 
     Raises:
         FaceFusionError: its networks or codecs cannot be run by themselves.
+        Stopped: ``stop`` was requested.
     """
     target, output = snapshot.get(PathsSettings).target_path, snapshot.get(PathsSettings).output_path
     pool = sessions.pool
@@ -52,17 +55,18 @@ def measure_floor(snapshot: Snapshot, sessions: Sessions, report: RunReport, fol
     start, end = snapshot.get(TrimSettings).bounds
     encoding = planned_encoding(snapshot, info, info.size, output)
     return Floor(
-        networks=_networks(pool, cores),
+        networks=_networks(pool, cores, stop),
         kernels=_kernels(report) / cores,
-        transcode=transcode_seconds(info, encoding, folder / "floor.mkv", start=start or 0, end=end),
+        transcode=transcode_seconds(info, encoding, folder / "floor.mkv", start=start or 0, end=end, stop=stop),
     )
 
 
-def _networks(pool: InferencePool, cores: int) -> dict[str, float]:
+def _networks(pool: InferencePool, cores: int, stop: StopToken) -> dict[str, float]:
     """Seconds of all runs of each model. How it runs best is remembered on the way."""
     plans, seconds, longest = thread_plans(), defaultdict[str, float](float), defaultdict[str, float](float)
     load = OptimisedGraphs(graphs_folder(), read_runtime().version, Fanout())
     for runs in pool.tally.runs():
+        stop.check()
         request = pool.request(runs.model)
         measured = measure_divisions(request, runs.fed, cores, MEASURED_SECONDS, load=load)
         least = runs.count * min(timing.seconds for timing in measured.values())

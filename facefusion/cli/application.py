@@ -36,16 +36,18 @@ class Application(Protocol):
             Stopped: ``stop`` was requested; no output was left behind.
         """
 
-    def floor(self, snapshot: Snapshot, report: RunReport, folder: Path) -> Floor:
+    def floor(self, snapshot: Snapshot, report: RunReport, folder: Path, stop: StopToken) -> Floor:
         """Measure what the networks, kernels and codecs of the step that ran last take by themselves.
 
         Args:
             snapshot: the step's settings.
             report: of the step.
             folder: to write to.
+            stop: ends it.
 
         Raises:
             FaceFusionError: they cannot be run by themselves.
+            Stopped: ``stop`` was requested.
         """
 
     def calibrate(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> None:

@@ -11,6 +11,7 @@ import av
 from av.codec.context import ThreadType
 
 from facefusion.core.errors import UsageError
+from facefusion.core.stop import StopToken
 from facefusion.media.encoding import Encoding
 from facefusion.media.failure import explained
 from facefusion.media.probe import MediaInfo
@@ -24,6 +25,7 @@ def transcode_seconds(
     *,
     start: int = 0,
     end: int | None = None,
+    stop: StopToken | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> float:
     """Seconds to decode a video and encode it again with FFmpeg alone, each on as many threads as it likes.
@@ -34,9 +36,11 @@ def transcode_seconds(
         path: to write to; Matroska.
         start: index of the first frame to encode; those before it are decoded only.
         end: index after the last one; to the end where none.
+        stop: asked with every frame, where one is given.
         clock: seconds; another one in tests.
 
     Raises:
+        Stopped: a stop was requested.
         MediaError: the video cannot be decoded.
         OutputError: it cannot be encoded.
         UsageError: the encoding changes the size, or is an outside program's.
@@ -45,6 +49,7 @@ def transcode_seconds(
         raise UsageError(
             f"{info.path.name} cannot be encoded without anything in between", "Choose another encoder or size."
         )
+    stop = stop or StopToken()
     begin = clock()
     with open_source(info.path) as source:
         stream = source.streams.video[0]
@@ -54,6 +59,7 @@ def transcode_seconds(
                 coded = encoding.add_stream(output)
                 wanted = encoding.pixel_format
                 for frame in itertools.islice(source.decode(stream), start, end):
+                    stop.check()
                     plain = frame if frame.format.name == wanted else frame.reformat(format=wanted)
                     plain.pict_type = 0
                     output.mux(coded.encode(plain))

@@ -78,7 +78,7 @@ class StepRunner:
 
     def floor(self, case: Case, report: RunReport, folder: Path) -> Floor:
         """Of the last run."""
-        return measure_floor(self._step(case, Path(report.output)), self._sessions, report, folder)
+        return measure_floor(self._step(case, Path(report.output)), self._sessions, report, folder, StopToken())
 
     def forget(self) -> None:
         """Unload the models."""

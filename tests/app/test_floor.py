@@ -8,7 +8,8 @@ import pytest
 
 from facefusion.app.calibration import usable_cores
 from facefusion.app.engine import Engine
-from facefusion.core.errors import UsageError
+from facefusion.core.errors import Stopped, UsageError
+from facefusion.core.stop import StopToken
 from facefusion.inference.bare import divisions
 from facefusion.inference.calibration import ThreadPlans
 from tests.app.conftest import SOURCE, TARGET, Run, settings
@@ -27,7 +28,7 @@ def test_every_graph_that_ran_on_a_frame_is_in_the_floor(
     output = tmp_path / "out.mp4"
     report = run(output, trim_frame_end=4)
     paths = {"source_paths": (SOURCE,), "target_path": TARGET, "output_path": output}
-    floor = engine.floor(settings(engine, **paths, trim_frame_end=4), report, tmp_path)
+    floor = engine.floor(settings(engine, **paths, trim_frame_end=4), report, tmp_path, StopToken())
     assert {name for name, provider in report.models.items() if provider != "code"} == set(floor.networks)
     assert {plans.of(report.model_hashes[name]) for name in floor.networks} <= {*divisions(usable_cores())}
     assert all(seconds > 0 for seconds in floor.networks.values())
@@ -41,4 +42,14 @@ def test_without_a_step_there_is_no_floor(run: Run, engine: Engine, tmp_path: Pa
     other = Engine()
     paths = {"target_path": TARGET, "output_path": tmp_path / "out.mp4"}
     with pytest.raises(UsageError, match="no step was run whose floor could be measured"):
-        other.floor(settings(other, **paths), report, tmp_path)
+        other.floor(settings(other, **paths), report, tmp_path, StopToken())
+
+
+def test_a_stop_ends_the_measuring_of_a_floor(run: Run, engine: Engine, tmp_path: Path) -> None:
+    output, stop = tmp_path / "out.mp4", StopToken()
+    report = run(output, trim_frame_end=1)
+    stop.request("Ctrl-C")
+    paths = {"source_paths": (SOURCE,), "target_path": TARGET, "output_path": output}
+    with pytest.raises(Stopped):
+        engine.floor(settings(engine, **paths), report, tmp_path, stop)
+    assert not (tmp_path / "floor.mkv").exists()

@@ -65,7 +65,7 @@ class FakeApplication:
         Path(output).write_bytes(b"result")
         return dataclasses.replace(self.report, output=str(output))
 
-    def floor(self, snapshot: Snapshot, report: RunReport, folder: Path) -> Floor:
+    def floor(self, snapshot: Snapshot, report: RunReport, folder: Path, stop: StopToken) -> Floor:
         self.measured.append((snapshot, report, folder))
         return Floor(networks={"yunet": 0.25}, kernels=0.125, transcode=0.0)
 

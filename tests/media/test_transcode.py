@@ -6,7 +6,8 @@ import av
 import numpy as np
 import pytest
 
-from facefusion.core.errors import UsageError
+from facefusion.core.errors import Stopped, UsageError
+from facefusion.core.stop import StopToken
 from facefusion.core.values import Size
 from facefusion.media.encoding import Encoding
 from facefusion.media.probe import probe
@@ -49,3 +50,11 @@ def test_what_changes_the_size_is_refused(tmp_path):
     encoding = Encoding.plan(info, Size(192, 128), LOSSLESS, Path("b.mp4"))
     with pytest.raises(UsageError, match=r"a\.mp4 cannot be encoded without anything in between"):
         transcode_seconds(info, encoding, tmp_path / "b.mkv")
+
+
+def test_a_stop_ends_it_with_the_next_frame(tmp_path):
+    make_clip(tmp_path / "a.mp4")
+    info, stop = probe(tmp_path / "a.mp4"), StopToken()
+    stop.request("Ctrl-C")
+    with pytest.raises(Stopped):
+        transcode_seconds(info, Encoding.plan(info, info.size, LOSSLESS, Path("b.mp4")), tmp_path / "b.mkv", stop=stop)

@@ -41,7 +41,7 @@ class _StepRunner:
     def floor(self, case: Case, report: RunReport, folder: Path) -> Floor:
         """See :meth:`facefusion.benchmark.measure.Runner.floor`."""
         snapshot = self._snapshot(case, Path(report.output))
-        return self._context.application.floor(snapshot, report, folder)
+        return self._context.application.floor(snapshot, report, folder, self._context.stop)
 
     def forget(self) -> None:
         """Unload the models."""
