@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -49,6 +50,9 @@ AUTOMATIC_TOGETHER = 1
 """Frames that are worked on together where the user leaves it to us: on the processor more gain nothing."""
 
 MEGABYTE = 1 << 20
+
+LARGE_FRAME = 2 * MEGABYTE
+"""Bytes, as of 1080p. A decoder of such frames is worth the 20 ms that it takes to look for all that is unreachable."""
 
 PREPARING = 32 * MEGABYTE
 """What else stays until the first frame, before graphs are loaded: 7 to 25 MiB were measured with the embedded models,
@@ -168,6 +172,9 @@ class Resources:
         if self._is_video and self._frame_format is not None:
             written = FRAME_FORMATS[self._frame_format].working_bytes(output_size, self._info.bit_depth)
         in_a_run = min(self.together, PICTURES_AT_ONCE)
+        if frame >= LARGE_FRAME:
+            # PyAV's objects refer to each other, so a decoder that looked for a reference is there until the next look.
+            gc.collect()
         give_back()  # what stayed from loading and from the sources
         return MemoryNeed(
             frame=COPIES_PER_FRAME * frame + result,

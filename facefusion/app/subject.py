@@ -66,11 +66,15 @@ class Subject:
 
     @contextmanager
     def frames(self, start: int) -> Iterator[Iterable[Frame]]:
-        """Frames from ``start`` on, for as long as the context is open; an image is one frame."""
+        """Frames from ``start`` on, for as long as the context is open; an image is one frame.
+
+        One thread decodes: each further one holds frames, and gives the first one, which mostly is all that is wanted,
+        no sooner.
+        """
         if self.still is not None:
             yield (Frame(0, Fraction(0), self.still.picture),)
             return
-        with frame_reader(self.info, start=start) as reader:
+        with frame_reader(self.info, start=start, threads=1) as reader:
             yield reader
 
 

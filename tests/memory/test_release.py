@@ -70,11 +70,12 @@ import sys
 from facefusion.memory.release import refuse_huge_pages
 
 ask = lambda: ctypes.CDLL(None).prctl(42, 0, 0, 0, 0)
+ctypes.CDLL(None).prctl(41, 0, 0, 0, 0)
 before = ask()
 refuse_huge_pages(pathlib.Path(sys.argv[1]))
 print(before, ask())
 """
-"""42 is ``PR_GET_THP_DISABLE``."""
+"""42 is ``PR_GET_THP_DISABLE``; 41 sets it, and a process inherits it."""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="huge pages of this kind are Linux's")
