@@ -202,7 +202,8 @@ def test_a_card_is_needed_for_cuda():
     assert PROVIDERS["cuda"].obstacle(GPU_RUNTIME) is None
     assert PROVIDERS["cuda"].obstacle(replace(GPU_RUNTIME, gpus=())) is None
     assert PROVIDERS["cuda"].obstacle(replace(GPU_RUNTIME, gpus=(), cuda_driver=False)) == Obstacle(
-        "no NVIDIA card was found (nvidia-smi and the driver's library are missing or see none)"
+        "no NVIDIA card was found (nvidia-smi and the driver's library are missing or see none, or "
+        "CUDA_VISIBLE_DEVICES hides all)"
     )
 
 

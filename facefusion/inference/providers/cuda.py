@@ -114,7 +114,10 @@ def obstacle(runtime: Runtime) -> Obstacle | None:
     if missing:
         return missing
     if not runtime.gpus and not runtime.cuda_driver:
-        return Obstacle("no NVIDIA card was found (nvidia-smi and the driver's library are missing or see none)")
+        return Obstacle(
+            "no NVIDIA card was found (nvidia-smi and the driver's library are missing or see none, or "
+            "CUDA_VISIBLE_DEVICES hides all)"
+        )
     supported = max((gpu.cuda_version for gpu in runtime.gpus if gpu.cuda_version), default=None)
     wanted = runtime.cuda_version
     if supported and wanted and supported[0] < wanted[0]:
