@@ -205,14 +205,9 @@ def test_limits_of_a_device_are_not_set_in_vain_without_a_word():
     heard = Heard()
     execution = plan("cpu", runtime=CPU_RUNTIME, heard=heard, gpu_memory_limit=0.001, inference_gate_count=3)
     assert execution.memory_limit is None
-    assert [(event.message, event.warning) for event in heard.events] == [
-        ("--gpu-memory-limit has no effect: graphs run with cpu, which takes no video memory.", True),
-        (
-            "--inference-gate-count has no effect: graphs run with cpu, which has no gate; "
-            "--execution-thread-count bounds it.",
-            True,
-        ),
-    ]
+    no_memory = "--gpu-memory-limit has no effect: graphs run with cpu, which takes no video memory."
+    no_gate = "--inference-gate-count has no effect: graphs run with cpu, which has no gate; --execution-thread-count bounds it."
+    assert heard.events == [Notice(no_memory, warning=True), Notice(no_gate, warning=True)]
     heard = Heard()
     plan("cuda", heard=heard, gpu_memory_limit=0.001, inference_gate_count=3)
     assert heard.events == []
