@@ -205,9 +205,11 @@ def test_limits_of_a_device_are_not_set_in_vain_without_a_word():
     heard = Heard()
     execution = plan("cpu", runtime=CPU_RUNTIME, heard=heard, gpu_memory_limit=0.001, inference_gate_count=3)
     assert execution.memory_limit is None
-    no_memory = "--gpu-memory-limit has no effect: graphs run with cpu, which takes no video memory."
-    no_gate = "--inference-gate-count has no effect: graphs run with cpu, which has no gate; --execution-thread-count bounds it."
-    assert heard.events == [Notice(no_memory, warning=True), Notice(no_gate, warning=True)]
+    runs = "has no effect: graphs run with cpu, which"
+    assert heard.events == [
+        Notice(f"--gpu-memory-limit {runs} takes no video memory.", warning=True),
+        Notice(f"--inference-gate-count {runs} has no gate; --execution-thread-count bounds it.", warning=True),
+    ]
     heard = Heard()
     plan("cuda", heard=heard, gpu_memory_limit=0.001, inference_gate_count=3)
     assert heard.events == []
