@@ -78,10 +78,12 @@ def say_too_late(terminal: Terminal, what: str) -> int:
 
 
 def _explained(error: BaseException) -> BaseException:
-    """For a failed import the error that names the missing package or library, where that is the cause."""
+    """For a failed import the error that names the missing package or library, or what hinders it, if that is why."""
     if isinstance(error, ImportError):
-        from facefusion.doctor.requirements import check_requirements  # noqa: PLC0415 - slow, and seldom needed
+        from facefusion.doctor.requirements import check_requirements, room_error  # noqa: PLC0415 - slow, seldom needed
 
+        if no_room := room_error(error):
+            return no_room
         try:
             check_requirements()
         except SetupError as cause:

@@ -14,6 +14,9 @@ from facefusion.core.errors import SetupError
 
 REQUIRED_MODULES = ("av", "cv2", "filelock", "numpy", "onnx", "onnxruntime", "PIL", "psutil", "shtab", "tqdm")
 
+_NO_ROOM = re.compile(r"failed to map segment|cannot map zero-fill pages|cannot allocate memory", re.IGNORECASE)
+"""What the loader of libraries says, as in glibc's ``elf/dl-load.c``, where memory or a right is lacking."""
+
 _MISSING_LIBRARY = re.compile(r"(lib[\w.+-]+\.so[\w.]*): cannot open shared object file")
 
 
@@ -35,6 +38,21 @@ def check_requirements() -> None:
         raise opencv_error(error, opencv_version()) from error
 
 
+def room_error(error: ImportError | str) -> SetupError | None:
+    """The error to show where a library is whole and the system does not let this process load it; none elsewhere.
+
+    Args:
+        error: what the import raised, or its message.
+    """
+    if _NO_ROOM.search(str(error)) is None:
+        return None
+    return SetupError(
+        f"A library cannot be loaded: {error}",
+        "The system gives this process too little memory, or forbids to execute what lies in that folder: "
+        "raise its limits (ulimit -v, ulimit -d, the container's), or mount the folder without noexec.",
+    )
+
+
 def opencv_version() -> str | None:
     """Version of the installed opencv-python; none where another package brings ``cv2``."""
     try:
@@ -50,6 +68,8 @@ def opencv_error(error: ImportError | str, version: str | None) -> SetupError:
         error: what the import raised, or its message.
         version: of opencv-python, so that the build without windows is laid over it in the same version.
     """
+    if no_room := room_error(error):
+        return no_room
     package = f"opencv-python-headless=={version}" if version else "opencv-python-headless"
     command = f"{sys.executable} -m pip install --no-deps --force-reinstall {package}"
     if library := _MISSING_LIBRARY.search(str(error)):

@@ -428,3 +428,19 @@ def test_a_missing_package_is_named_with_the_command_that_mends_it(call, monkeyp
         f"error: Packages are missing from {sys.prefix}: no_such_package. "
         f"Run: {sys.executable} -m pip install -r requirements.txt\n"
     )
+
+
+@pytest.mark.parametrize(
+    "reason",
+    ["failed to map segment from shared object", "cannot create shared object descriptor: Cannot allocate memory"],
+)
+def test_a_library_that_finds_no_room_is_not_taken_for_a_broken_one(call, reason):
+    application = FakeApplication(failure=ImportError(f"libSvtAv1Enc.so.4: {reason}"))
+    code, _, err = call("run", *REQUEST, "--log-level", "warn", application=application)
+    assert code == 2
+    assert err == (
+        f"error: A library cannot be loaded: libSvtAv1Enc.so.4: {reason}. The system gives this process too little "
+        "memory, or forbids to execute what lies in that folder: raise its limits (ulimit -v, ulimit -d, the "
+        "container's), or mount the folder without noexec.\n"
+    )
+    assert requirements.opencv_error(f"cv2.abi3.so: {reason}", "5").fault.startswith("A library cannot be loaded: cv2")
