@@ -26,7 +26,7 @@ from facefusion.media.frame_image import FRAME_FORMATS
 from facefusion.media.probe import MediaInfo
 from facefusion.media.settings import WorkflowSettings
 from facefusion.media.working_memory import decoder_bytes, encoded_frame_bytes, encoder_bytes
-from facefusion.memory.budget import Instead, MemoryBudget, MemoryNeed, automatic_workers, session_bytes
+from facefusion.memory.budget import Instead, MemoryBudget, MemoryNeed, automatic_workers, least_bytes, session_bytes
 from facefusion.memory.limits import hard_limit
 from facefusion.memory.machine import Machine, read_machine
 from facefusion.memory.mapped import unread_bytes
@@ -117,7 +117,7 @@ class Resources:
         return (self._settings.execution_queue_count or AUTOMATIC_TOGETHER) if self._is_video else 1
 
     def check(self, models: Models, sizes: Sizes, encoding: Encoding | None) -> None:
-        """Make sure that the graphs fit into the memory limit, before they are loaded.
+        """Make sure that the limit may hold the step, before graphs are loaded and frames decoded.
 
         Args:
             models: of the step.
@@ -125,10 +125,11 @@ class Resources:
             encoding: of the result, where it is a video.
 
         Raises:
-            ResourceError: the graphs' weights alone are more than the limit holds.
+            ResourceError: it does not, even if the graphs take no more than their weights.
         """
         need = self._need(models, sizes, encoding)
-        if need.base + sum(models.bytes_to_load(self.pool)) > self._budget.limit:
+        weights = 0 if self.execution.on_gpu else sum(models.bytes_to_load(self.pool))
+        if least_bytes(replace(need, models=weights)) > self._budget.limit:
             # What is named has to be enough once all of it is there.
             self._budget.check(replace(need, base=need.base + PREPARING))
 
@@ -146,6 +147,10 @@ class Resources:
         on_gpu = self.execution.on_gpu
         workers = self._settings.execution_thread_count or automatic_workers(self._machine, on_gpu=on_gpu)
         sizes = Sizes(work.processed_size(self._info.size), work.output_size(self._info.size))
+        if frame_bytes(self._info, self._info.size) >= LARGE_FRAME:
+            # PyAV's objects refer to each other, so a decoder that looked for a reference is there until the next look.
+            gc.collect()
+        give_back()  # what stayed from loading and from the sources
         plan = self._budget.plan(self._need(models, sizes, encoding), workers if self._is_video else 1)
         self._window = WindowPlan(window=plan.window, workers=plan.workers)
         return self._window
@@ -172,10 +177,6 @@ class Resources:
         if self._is_video and self._frame_format is not None:
             written = FRAME_FORMATS[self._frame_format].working_bytes(output_size, self._info.bit_depth)
         in_a_run = min(self.together, PICTURES_AT_ONCE)
-        if frame >= LARGE_FRAME:
-            # PyAV's objects refer to each other, so a decoder that looked for a reference is there until the next look.
-            gc.collect()
-        give_back()  # what stayed from loading and from the sources
         return MemoryNeed(
             frame=COPIES_PER_FRAME * frame + result,
             together=self.together,

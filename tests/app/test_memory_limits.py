@@ -170,6 +170,14 @@ def test_large_frames_stay_within_the_smallest_limit(swap: Swap) -> None:
     assert check_smallest(swap, BENCHMARK / "target-2160p.mp4", below=1.35) <= 1.2
 
 
+def test_large_frames_are_refused_before_one_is_decoded(swap: Swap, tmp_path: Path) -> None:
+    clip = tmp_path / "8k.mp4"
+    scaled(clip, BENCHMARK / "target-240p.mp4", 7680, 4320, frames=1)
+    refused = swap(clip, "--system-memory-limit", "0.5")
+    assert 3 < float(smallest(refused)) <= 3.5
+    assert refused.peak <= 0.25 * GIB
+
+
 @pytest.mark.slow
 def test_an_8k_clip_runs_within_3_5_gb(swap: Swap, tmp_path: Path) -> None:
     clip = tmp_path / "8k.mp4"
