@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT))
 from facefusion.benchmark.comparison import read_baseline  # noqa: E402
 from facefusion.benchmark.ratios import RATIOS, read_ratios, regressions  # noqa: E402
 from facefusion.benchmark.settings import LAST  # noqa: E402
+from facefusion.core.errors import FaceFusionError, SetupError, Stopped  # noqa: E402
 
 
 def benchmark(words: Sequence[str]) -> int:
@@ -37,7 +38,7 @@ def main(
         run: runs the benchmark; another function in tests.
 
     Raises:
-        SetupError: there are no ratios, or the benchmark kept no record.
+        SetupError: there are no ratios, or nothing was measured that they could be held against.
     """
     ratios = read_ratios(ratios_path)
     with tempfile.TemporaryDirectory(prefix="facefusion-") as folder:
@@ -45,16 +46,34 @@ def main(
         measured = ["--benchmark-resolutions", *ratios.over_floor, "--benchmark-seconds", str(ratios.seconds)]
         kept = ["--benchmark-cycle-count", str(ratios.cycles), "--benchmark-record-path", str(records)]
         status = run([*measured, *kept, *arguments])
+        if status:
+            return status
         found = read_baseline(records, LAST)
-    if status:
-        return status
+    left_out = [resolution for resolution in ratios.over_floor if resolution not in found]
+    if len(left_out) == len(ratios.over_floor):
+        raise SetupError(
+            f"the benchmark kept no record of {', '.join(left_out)}",
+            "Give it no --help, --benchmark-resolutions or --benchmark-record-path.",
+        )
     slower = regressions(ratios, {resolution: record.over_floor for resolution, record in found.items()})
     for sentence in slower:
         print(f"warning: {sentence}", flush=True)
     if not slower:
-        print(f"speed: as kept in {ratios_path.name}", flush=True)
+        but = f", but nothing was measured of {', '.join(left_out)}" if left_out else ""
+        print(f"speed: as kept in {ratios_path.name}{but}", flush=True)
     return 0
 
 
+def tell(check: Callable[[], int]) -> int:
+    """Check, and say an error in one line; the exit status."""
+    try:
+        return check()
+    except FaceFusionError as error:
+        print(f"error: {error}", file=sys.stderr, flush=True)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return Stopped.exit_code
+
+
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(tell(lambda: main(sys.argv[1:])))

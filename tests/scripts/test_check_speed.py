@@ -10,7 +10,7 @@ import pytest
 from facefusion.benchmark.ratios import RATIOS, read_ratios
 from facefusion.benchmark.settings import RESOLUTIONS
 from facefusion.core.errors import SetupError
-from scripts.check_speed import main
+from scripts.check_speed import main, tell
 
 KEPT = {"over_floor": {"240p": 1.2, "360p": 1.1}, "seconds": 2, "cycles": 3, "tolerance": 0.1}
 
@@ -58,7 +58,7 @@ def test_the_same_speed_and_more_of_it_are_no_reason_to_warn(ratios, capsys):
 
 
 def test_it_is_measured_as_the_ratios_were(ratios):
-    benchmark = Benchmark()
+    benchmark = Benchmark(_240p=[1.0])
     check(ratios, benchmark, "--models-path", "elsewhere")
     assert benchmark.words[:7] == [
         *("--benchmark-resolutions", "240p", "360p", "--benchmark-seconds", "2.0"),
@@ -70,6 +70,25 @@ def test_it_is_measured_as_the_ratios_were(ratios):
 def test_where_nothing_could_be_measured_it_fails(ratios, capsys):
     assert check(ratios, Benchmark(status=2)) == 2
     assert capsys.readouterr().out == ""
+
+
+def test_where_nothing_was_measured_nothing_is_as_it_was(ratios, capsys):
+    with pytest.raises(SetupError, match=r"the benchmark kept no record of 240p, 360p\. Give it no --help"):
+        check(ratios, Benchmark(_720p=[1.0]), "--benchmark-resolutions", "720p")
+    assert check(ratios, Benchmark(_360p=[0.9])) == 0
+    assert capsys.readouterr().out == "speed: as kept in ratios.json, but nothing was measured of 240p\n"
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "said"),
+    [(SetupError("no ratios", "Get some."), 2, "error: no ratios. Get some.\n"), (KeyboardInterrupt(), 4, "")],
+)
+def test_what_goes_wrong_is_told_in_one_line(capsys, failure, status, said):
+    def check():
+        raise failure
+
+    assert tell(check) == status
+    assert capsys.readouterr().err == said
 
 
 @pytest.mark.parametrize("content", [None, "{", "[]", "{}", '{"over_floor": 1}'])
