@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -105,13 +106,13 @@ class ThreadPlans:
         self._plans = self._read()
 
     def of(self, digest: str) -> Division | None:
-        """What was chosen for a graph; none where that was not measured.
+        """What was chosen for a graph; none where that was not measured, or cannot have been: files get damaged.
 
         Args:
             digest: SHA-256 of its file.
         """
         plan = self._plans.get(self._key(digest))
-        return None if plan is None else Division(*plan)
+        return None if plan is None or math.prod(plan) > self._cores else Division(*plan)
 
     def apply(self, model: ModelFile, digest: str) -> ModelFile:
         """The model as it is to be run, where that was measured."""

@@ -156,6 +156,16 @@ def test_a_damaged_file_counts_as_none(tmp_path, content):
     assert ThreadPlans(path, "1", 4).of(DIGEST) == ONE
 
 
+@pytest.mark.parametrize(("callers", "threads"), [(1, 100_000), (4, 2), (5, 1)])
+def test_more_threads_than_cores_were_never_chosen(tmp_path, callers, threads):
+    path = tmp_path / "threads.json"
+    ThreadPlans(path, "1", 4).remember(DIGEST, Division(callers, threads))
+    plans = ThreadPlans(path, "1", 4)
+    assert plans.of(DIGEST) is None
+    model = ModelFile("layers", tmp_path / "layers.onnx")
+    assert plans.apply(model, DIGEST) is model
+
+
 def test_where_nothing_can_be_written_a_choice_holds_for_the_process(tmp_path):
     (tmp_path / "caches").write_bytes(b"a file")
     plans = ThreadPlans(tmp_path / "caches" / "threads.json", "1", 4)
