@@ -165,6 +165,8 @@ def make_room(folder: Path, most_bytes: int, newest: Path) -> None:
 def remove_unused(folder: Path, max_age: float) -> list[Removed]:
     """Remove graphs that nothing used for :data:`UNUSED_SECONDS`, and what was left of writing one.
 
+    What other users keep for themselves is left to them.
+
     Args:
         folder: of kept graphs; need not be there.
         max_age: seconds after which an unfinished one may go.
@@ -173,9 +175,9 @@ def remove_unused(folder: Path, max_age: float) -> list[Removed]:
         OSError: the folder cannot be read, or something in it not removed.
     """
     removed, now = [], time.time()
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         for place in sorted(folder.iterdir()):
-            with contextlib.suppress(FileNotFoundError):  # another process may be at it too
+            with contextlib.suppress(FileNotFoundError, PermissionError):  # another process may be at it too
                 if place.name.startswith(UNFINISHED):
                     may_go = now - place.stat().st_mtime >= max_age
                 else:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -16,6 +18,7 @@ from facefusion.config.settings import CleanSettings, PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import OutputError
 from facefusion.core.storage import Removed
+from facefusion.inference import kept
 from facefusion.media import output
 from facefusion.pipeline.work_folder import WorkFolder
 from tests.cli.fakes import FakeApplication
@@ -94,6 +97,25 @@ def test_each_place_is_cleaned(tmp_path):
     [folder] = clean(settings(**values, resumable=True)).removed
     assert folder.path == work.path
     assert not (tmp_path / "temp" / "facefusion").exists()
+
+
+def test_graphs_that_another_user_keeps_are_left_to_him(tmp_path, monkeypatch):
+    graphs = tmp_path / "graphs"
+    for name in ("his", "mine"):
+        (graphs / name).mkdir(parents=True)
+        (graphs / name / "record.json").write_bytes(b"[]")
+        age(graphs / name, 32 * 24)
+    rmtree = shutil.rmtree
+
+    def refusing(path):
+        if path.name == "his":
+            raise PermissionError(errno.EACCES, "Permission denied", "record.json")
+        rmtree(path)
+
+    monkeypatch.setattr(shutil, "rmtree", refusing)
+    assert kept.remove_unused(graphs, 0) == [Removed(graphs / "mine", 2)]
+    assert [path.name for path in graphs.iterdir()] == ["his"]
+    assert kept.remove_unused(graphs / "his" / "record.json", 0) == []
 
 
 def test_graphs_go_that_nothing_used_for_a_month(tmp_path):
