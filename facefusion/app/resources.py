@@ -147,10 +147,6 @@ class Resources:
         on_gpu = self.execution.on_gpu
         workers = self._settings.execution_thread_count or automatic_workers(self._machine, on_gpu=on_gpu)
         sizes = Sizes(work.processed_size(self._info.size), work.output_size(self._info.size))
-        if frame_bytes(self._info, self._info.size) >= LARGE_FRAME:
-            # PyAV's objects refer to each other, so a decoder that looked for a reference is there until the next look.
-            gc.collect()
-        give_back()  # what stayed from loading and from the sources
         plan = self._budget.plan(self._need(models, sizes, encoding), workers if self._is_video else 1)
         self._window = WindowPlan(window=plan.window, workers=plan.workers)
         return self._window
@@ -167,6 +163,14 @@ class Resources:
             graph_threads={file.name: file.threads for file in models.files()},
             gates=self.pool.gate_slots(),
         )
+
+    def _held(self) -> int:
+        """Bytes that the process holds, and those that it has mapped and will read."""
+        if frame_bytes(self._info, self._info.size) >= LARGE_FRAME:
+            # PyAV's objects refer to each other, so a decoder that looked at the target is there until the next look.
+            gc.collect()
+        give_back()  # what stayed from loading and from the sources
+        return self.meter.sample() + unread_bytes(KEPT_WEIGHTS)
 
     def _need(self, models: Models, sizes: Sizes, encoding: Encoding | None) -> MemoryNeed:
         output_size, between = sizes.result, sizes.processed
@@ -185,7 +189,7 @@ class Resources:
             + written,
             models=sum(map(session_bytes, models.bytes_to_load(self.pool))),
             media=0 if encoding is None else self._coding_bytes(encoding),
-            base=self.meter.sample() + unread_bytes(KEPT_WEIGHTS),
+            base=self._held(),
             peak=self.meter.peak,
             instead=() if encoding is None else quicker_presets(encoding),
         )
