@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from facefusion.core.errors import ResourceError
-from facefusion.memory.meter import MemoryMeter, ProcessTree, resident_bytes
+from facefusion.memory.meter import MemoryMeter, OwnPeak, ProcessTree, resident_bytes
 
 GIB = 1 << 30
 
@@ -115,3 +115,33 @@ def test_a_failing_run_leaves_no_thread():
         raise KeyError
     assert threading.active_count() == before
     assert psutil.Process().is_running()
+
+
+def test_a_new_pressure_is_believed_only_after_what_is_held_for_nothing_is_given_back():
+    relieved = []
+    meter = MemoryMeter(100, read=readings(95, 85, 95, 92, 92, 85), relieve=lambda: relieved.append(True))
+    pressed = []
+    for _ in range(4):
+        meter.sample()
+        pressed.append(meter.pressure())
+    assert pressed == [False, True, True, True]
+    assert len(relieved) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps a highest point that can be set back")
+def test_nothing_between_two_samples_is_missed():
+    with MemoryMeter(interval=3600.0) as meter:
+        before = meter.peak
+        with mmap.mmap(-1, 64 << 20) as held:
+            for _ in range(64):
+                held.write(b"x" * (1 << 20))
+        assert 60 << 20 < meter.peak - before < 80 << 20
+    assert 60 << 20 < meter.peak - before < 80 << 20
+    with MemoryMeter(interval=3600.0) as later:
+        assert later.peak < before + (16 << 20)
+
+
+def test_where_no_highest_point_is_kept_there_is_none(tmp_path):
+    peak = OwnPeak(tmp_path / "missing")
+    peak.forget()
+    assert peak.bytes() == 0
