@@ -14,11 +14,11 @@ from enum import Enum
 import numpy as np
 
 from facefusion.core.errors import FaceFusionError, ProviderError
+from facefusion.core.ticker import Ticker
 from facefusion.core.values import Tensor
 from facefusion.inference.arena import shrink_store
 from facefusion.inference.execution import Device, Execution
 from facefusion.inference.gate import Check, DeviceGate, DeviceGates, wait_on
-from facefusion.inference.idle import IdleTimer
 from facefusion.inference.interruption import RunOptions
 from facefusion.inference.keys import FileDigests, SessionKey, session_key
 from facefusion.inference.loads import DeviceLoads
@@ -132,7 +132,8 @@ class InferencePool:
         self._used: dict[str, list[str]] = {}
         self.tally = RunTally()
         """Of the runs of all graphs; whoever begins a step clears it."""
-        self._timer = IdleTimer(min(60.0, idle_seconds / 4), self.release_idle) if idle_seconds > 0 else None
+        rhythm = min(60.0, idle_seconds / 4)
+        self._timer = Ticker(rhythm, self.release_idle, "idle-sessions") if idle_seconds > 0 else None
 
     def __enter__(self) -> InferencePool:
         return self

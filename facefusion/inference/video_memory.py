@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable
 from types import TracebackType
 
+from facefusion.core.ticker import Ticker
 from facefusion.inference.nvml import CardMemory, MemoryReader, read_memory
 
 INTERVAL_SECONDS = 0.5
@@ -27,24 +28,21 @@ class VideoMemoryMeter:
         self._cards = tuple(dict.fromkeys(card for card in cards if card))
         self._interval = interval
         self._read = read
-        self._stop = threading.Event()
         self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._ticker: Ticker | None = None
         self._peak: int | None = None
 
     def __enter__(self) -> VideoMemoryMeter:
         if self.sample() is not None:
-            self._thread = threading.Thread(target=self._watch, name="video-memory-meter", daemon=True)
-            self._thread.start()
+            self._ticker = Ticker(self._interval, self.sample, "video-memory-meter")
+            self._ticker.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        if self._ticker is not None:
+            self._ticker.close()
 
     @property
     def peak(self) -> int | None:
@@ -64,10 +62,6 @@ class VideoMemoryMeter:
         with self._lock:
             self._peak = max(self._peak or 0, amount)
         return amount
-
-    def _watch(self) -> None:
-        while not self._stop.wait(self._interval):
-            self.sample()
 
 
 def _taken(memory: CardMemory) -> int:

@@ -13,6 +13,7 @@ from types import TracebackType
 import psutil
 
 from facefusion.core.errors import ResourceError
+from facefusion.core.ticker import Ticker
 from facefusion.memory.budget import GIB, LESS
 from facefusion.memory.release import give_back
 
@@ -59,6 +60,15 @@ class ProcessTree:
         return total
 
 
+def high_water(status: Path = Path("/proc/self/status")) -> int:
+    """The most resident memory that a process ever had, or since it was told to forget, in bytes.
+
+    0 where the system does not tell.
+    """
+    lines = status.read_text(encoding="utf-8").splitlines() if status.is_file() else ()
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:")), 0)
+
+
 class OwnPeak:
     """The highest point of this process alone, of which the system misses nothing, where it keeps any (Linux).
 
@@ -81,10 +91,7 @@ class OwnPeak:
 
     def bytes(self) -> int:
         """The most that was resident since; 0 where nobody knows."""
-        if not self._is_kept:
-            return 0
-        lines = (self._folder / "status").read_text(encoding="utf-8").splitlines()
-        return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:")), 0)
+        return high_water(self._folder / "status") if self._is_kept else 0
 
 
 def resident_bytes() -> int:
@@ -121,8 +128,7 @@ class MemoryMeter:
         self._own_peak = OwnPeak() if read is None else None
         self._relieve = relieve
         self._lock = threading.Lock()
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._ticker: Ticker | None = None
         self._current = 0
         self._peak = 0
         self._pressed = False
@@ -131,18 +137,15 @@ class MemoryMeter:
         if self._own_peak is not None:
             self._own_peak.forget()
         self.sample()
-        self._stop.clear()
-        self._thread = threading.Thread(target=self._watch, name="memory-meter", daemon=True)
-        self._thread.start()
+        self._ticker = Ticker(self._interval, self.sample, "memory-meter")
+        self._ticker.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        if self._ticker is not None:
+            self._ticker.close()
         self.sample()
         self._peak = self.peak
         self._own_peak = None  # from now on it is of what comes after
@@ -186,7 +189,3 @@ class MemoryMeter:
                 threshold = PRESSURE_OFF if self._pressed else PRESSURE_ON
                 self._pressed = amount > threshold * self._limit
         return amount
-
-    def _watch(self) -> None:
-        while not self._stop.wait(self._interval):
-            self.sample()

@@ -8,8 +8,8 @@ import numpy as np
 
 from facefusion.inference.providers.cpu import CPU, CpuOptions
 from facefusion.inference.session import LoadRequest, ModelFile, OrtSession
-from facefusion.memory.meter import MemoryMeter
-from scripts.performance.task import GraphUse, high_water
+from facefusion.memory.meter import MemoryMeter, high_water
+from scripts.performance.task import GraphUse
 
 LOOK_SECONDS = 0.02
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
-import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
 from facefusion.inference.tally import Fed
 from facefusion.media.probe import probe
+from facefusion.memory.meter import high_water
 from facefusion.observability.events import Fanout
 
 ResultT = TypeVar("ResultT")
@@ -139,16 +139,8 @@ def first_run(task: Task) -> tuple[int, tuple[GraphUse, ...]]:
     with _folder() as folder:
         case = runner.long_enough(task.case, task.frames, folder)
         report = runner.run(case, folder / "out.mp4")
+        # A meter alone looks now and then, and misses what a graph takes for a moment while it is loaded.
         return max(report.peak_memory, high_water()), runner.graphs
-
-
-def high_water(status: Path = Path("/proc/self/status")) -> int:
-    """The most resident memory that this process ever had, in bytes; 0 where the system does not tell.
-
-    A meter looks now and then, and misses what a graph takes for a moment while it is loaded.
-    """
-    found = re.search(r"^VmHWM:\s+(\d+) kB", status.read_text(), re.MULTILINE) if status.is_file() else None
-    return int(found[1]) << 10 if found else 0
 
 
 def starts(task: Task, others: tuple[Mapping[str, object], ...]) -> list[float]:

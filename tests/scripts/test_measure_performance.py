@@ -12,12 +12,13 @@ import pytest
 from facefusion.benchmark.cases import ASSETS
 from facefusion.benchmark.measure import CaseResult, Cycle
 from facefusion.core.floor import Floor
+from facefusion.memory.meter import high_water
 from scripts.measure_performance import main
 from scripts.performance import rows
 from scripts.performance.clips import tiled
 from scripts.performance.rows import ROWS, Bench
 from scripts.performance.table import Growth, Line, table_of
-from scripts.performance.task import GraphUse, StepRunner, Task, high_water, in_own_process
+from scripts.performance.task import GraphUse, StepRunner, Task, in_own_process
 from tests.benchmark.test_measure import CASE, report
 from tests.media.clips import make_clip
 
