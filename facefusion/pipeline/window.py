@@ -6,8 +6,9 @@ independent of length. One of them is the caller's, so there are always fewer th
 begun in order, so no worker is ever idle while one waits. What has to be done in order besides, in the midst of the
 work on an item, is done in the item's turn.
 
-A failure anywhere (producer, worker, caller) ends everything: the threads stop at their next step, are joined, and the
-failure is raised in the caller.
+A failure of the producer or a worker is raised in the caller, in the failed item's place: the results before it are
+given first, so what a broken run had finished does not depend on how far its threads were. Nothing behind it is begun,
+and the threads are joined. A failure of the caller ends everything at the threads' next step.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
@@ -113,7 +115,7 @@ def _start(
 
 
 class _ClosedError(BaseException):
-    """The window was closed while a worker waited for its turn; no failure, and none of the work's business."""
+    """A turn will not come, since an item before failed or the window was closed; none of the work's business."""
 
 
 class _Turns:
@@ -143,18 +145,18 @@ class _ItemTurn:
         pause: Callable[[str], None],
         turns: _Turns,
         number: int,
-        is_closed: Callable[[], bool],
+        is_given_up: Callable[[], bool],
     ) -> None:
         self._changed = changed
         self._pause = pause
         self._turns = turns
         self._number = number
-        self._is_closed = is_closed
+        self._is_given_up = is_given_up
 
     def __enter__(self) -> None:
         with self._changed:
             while self._turns.next != self._number:
-                if self._is_closed():
+                if self._is_given_up():
                     raise _ClosedError
                 self._pause(WAIT_FOR_TURN)
 
@@ -192,6 +194,8 @@ class _Window(Generic[ItemT, ResultT]):
         self._exhausted = False
         self._closed = False
         self._failure: BaseException | None = None
+        self._failed = 0
+        """Number of the item that the failure came with; of several that failed the first."""
 
     def close(self) -> None:
         """Make every thread return at its next step."""
@@ -213,18 +217,19 @@ class _Window(Generic[ItemT, ResultT]):
                     self._changed.notify_all()
                 del item
         except BaseException as failure:  # noqa: BLE001 - raised again in the caller
-            self._fail(failure)
+            self._fail(failure, self._produced)
         with self._changed:
             self._exhausted = True
             self._changed.notify_all()
 
     def consume(self, work: Callable[[ItemT, Turn], ResultT]) -> None:
         """Run by each worker's thread."""
+        number = 0
         try:
             while (taken := self._take()) is not None:
                 number, item = taken
                 del taken
-                turn = _ItemTurn(self._changed, self._pause, self._turns, number, lambda: self._closed)
+                turn = _ItemTurn(self._changed, self._pause, self._turns, number, partial(self._is_given_up, number))
                 result = work(item, turn)
                 del item
                 with self._changed:
@@ -235,7 +240,7 @@ class _Window(Generic[ItemT, ResultT]):
         except _ClosedError:
             return
         except BaseException as failure:  # noqa: BLE001 - raised again in the caller
-            self._fail(failure)
+            self._fail(failure, number)
 
     def results(self) -> Iterator[ResultT]:
         """Run by the caller: results in order."""
@@ -244,7 +249,7 @@ class _Window(Generic[ItemT, ResultT]):
             self._stop.check()  # also where the caller is the slow one, and a result always ready
             with self._changed:
                 while number not in self._done:
-                    self._check()
+                    self._check(number)
                     if self._exhausted and number >= self._produced:
                         return
                     self._pause(WAIT_FOR_RESULTS)
@@ -256,8 +261,8 @@ class _Window(Generic[ItemT, ResultT]):
                 self._alive -= 1
                 self._changed.notify_all()
 
-    def _check(self) -> None:
-        if self._failure is not None:
+    def _check(self, number: int) -> None:
+        if self._failure is not None and number >= self._failed:
             raise self._failure
         self._stop.check()
         self._watch()
@@ -265,7 +270,7 @@ class _Window(Generic[ItemT, ResultT]):
     def _wait_for_room(self) -> bool:
         """Wait until one more item may live, and count it; false when there is nothing left to do."""
         with self._changed:
-            while not self._closed:
+            while not self._is_given_up(self._produced):
                 has_room = self._alive < self._plan.window and len(self._ready) < self._most_ready
                 if has_room and not (self._alive and self._under_pressure()):
                     self._alive += 1
@@ -277,6 +282,8 @@ class _Window(Generic[ItemT, ResultT]):
         """The next item in order; none when there is nothing left to do."""
         with self._changed:
             while not self._closed:
+                if self._ready and self._is_given_up(self._ready[0][0]):
+                    return None
                 if self._ready:
                     self._changed.notify_all()  # the producer may wait for this
                     return self._ready.popleft()
@@ -290,9 +297,12 @@ class _Window(Generic[ItemT, ResultT]):
         with self._timer(what):
             self._changed.wait(POLL_SECONDS)
 
-    def _fail(self, failure: BaseException) -> None:
+    def _is_given_up(self, number: int) -> bool:
+        """Whether nobody will ask for an item. Lock held."""
+        return self._closed or (self._failure is not None and number > self._failed)
+
+    def _fail(self, failure: BaseException, number: int) -> None:
         with self._changed:
-            if self._failure is None:
-                self._failure = failure
-            self._closed = True
+            if self._failure is None or number < self._failed:
+                self._failure, self._failed = failure, number
             self._changed.notify_all()

@@ -194,7 +194,7 @@ def test_a_failure_in_a_turn_is_raised_in_the_caller() -> None:
     seen: list[int] = []
     with pytest.raises(ValueError, match="three"):
         seen.extend(bounded(range(50), work, WindowPlan(6, 3), StopToken()))
-    assert seen == list(range(len(seen))) and len(seen) <= 3
+    assert seen == [0, 1, 2]
     assert threads_of_windows() == []
 
 
@@ -243,8 +243,45 @@ def test_failure_of_a_worker_is_raised_in_the_caller() -> None:
     seen: list[int] = []
     with pytest.raises(ValueError, match="seven"):
         seen.extend(bounded(range(100), work, WindowPlan(4, 2), StopToken()))
-    assert seen == list(range(len(seen)))
-    assert len(seen) <= 7
+    assert seen == list(range(7))
+    assert threads_of_windows() == []
+
+
+@settings(max_examples=40)
+@given(
+    waits=st.lists(st.sampled_from([0.0, 0.0, 0.001, 0.003]), min_size=12, max_size=12),
+    bad=st.sets(st.integers(0, 11), min_size=1, max_size=3),
+    ends=st.integers(0, 14),
+    takes_turns=st.booleans(),
+    workers=st.integers(1, 5),
+    window=st.integers(1, 8),
+)
+def test_what_lies_before_a_failure_is_given_however_the_threads_ran(
+    waits: list[float], bad: set[int], ends: int, takes_turns: bool, workers: int, window: int
+) -> None:
+    """Workers fail on some items and the producer at one: what the caller sees first is the first of them in order."""
+    begun: list[int] = []
+
+    def items() -> Iterator[int]:
+        yield from range(min(ends, 12))
+        raise OSError(f"item {ends}")
+
+    def work(number: int, turn: Turn) -> int:
+        begun.append(number)
+        threading.Event().wait(waits[number])
+        if takes_turns:
+            with turn:
+                pass
+        if number in bad:
+            raise ValueError(f"item {number}")
+        return number
+
+    first = min(*bad, ends, 12)
+    seen: list[int] = []
+    with pytest.raises((OSError, ValueError), match=f"^item {first if first in bad and first < ends else ends}$"):
+        seen.extend(bounded(items(), work, WindowPlan(window, workers), StopToken()))
+    assert seen == list(range(first))
+    assert max(begun, default=0) < first + max(window, workers + 1)
     assert threads_of_windows() == []
 
 
@@ -253,8 +290,10 @@ def test_failure_of_the_producer_is_raised_in_the_caller() -> None:
         yield 1
         raise OSError("the file ended")
 
+    seen: list[int] = []
     with pytest.raises(OSError, match="the file ended"):
-        list(bounded(items(), as_it_is, WindowPlan(2, 2), StopToken()))
+        seen.extend(bounded(items(), as_it_is, WindowPlan(2, 2), StopToken()))
+    assert seen == [1]
     assert threads_of_windows() == []
 
 
