@@ -52,6 +52,11 @@ class Size(NamedTuple):
     width: int
     height: int
 
+    @property
+    def is_large(self) -> bool:
+        """Whether that is more than 1080p, with the rows that codecs pad it to."""
+        return self.width * self.height > 1920 * 1088
+
 
 class Region(NamedTuple):
     """A rectangle of whole pixels; ``right`` and ``bottom`` are exclusive."""

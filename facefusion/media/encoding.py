@@ -22,7 +22,7 @@ from facefusion.core.values import Size
 from facefusion.media.codecs import card_options, is_external
 from facefusion.media.colour import FULL, LIMITED, PQ, UNSPECIFIED, ColourDescription
 from facefusion.media.container import Container, container_of
-from facefusion.media.encoder import RAW, EncoderSettings, encoder_options
+from facefusion.media.encoder import ENCODER_THREADS, RAW, EncoderSettings, encoder_options, encoder_threads
 from facefusion.media.hdr_options import hdr_options
 from facefusion.media.output_format import OutputFormat, choose_format, codec_of, lossless_format
 from facefusion.media.pixel_format import has_alpha
@@ -114,12 +114,13 @@ class Encoding:
         form = choose_format(source, size, settings.pixel_format, encoder, container)
         notices += form.notices
         encoded_size = _encoded_size(size, form.name, encoder, path, notices)
-        options = encoder_options(replace(settings, encoder=encoder)) | dict(container.encoder_options)
+        settings = replace(settings, encoder=encoder)
+        options = encoder_options(settings) | dict(container.encoder_options)
         options = _with_picture_options(options, source, form, encoder, notices)
         return cls(
             encoder=encoder,
             options=tuple(sorted(options.items())),
-            threads=settings.threads,
+            threads=encoder_threads(settings, encoded_size),
             pixel_format=form.name,
             size=encoded_size,
             source_size=size,
@@ -144,7 +145,7 @@ class Encoding:
         return cls(
             encoder=LOSSLESS,
             options=(),
-            threads=settings.threads,
+            threads=settings.threads or ENCODER_THREADS,
             pixel_format=form.name,
             size=size,
             source_size=size,

@@ -105,9 +105,6 @@ UNKNOWN = Held(120, 16)
 FEW_REFERENCES, MANY_REFERENCES = 8, 16
 """Frames that a stream may refer to: as many as the standards allow, which is less for large ones."""
 
-LARGE_PIXELS = 1920 * 1088
-"""Above these frames are large."""
-
 
 def decoder_bytes(size: Size, frame_bytes: int, threads: int) -> int:
     """What a decoder keeps that runs on the processor.
@@ -119,7 +116,7 @@ def decoder_bytes(size: Size, frame_bytes: int, threads: int) -> int:
         frame_bytes: of one.
         threads: each has two frames of its own.
     """
-    references = FEW_REFERENCES if size.width * size.height > LARGE_PIXELS else MANY_REFERENCES
+    references = FEW_REFERENCES if size.is_large else MANY_REFERENCES
     return Held(8, references + 2 + 2 * threads).bytes(frame_bytes)
 
 

@@ -18,9 +18,7 @@ SLOW_SEGMENT_FRAMES = 48
 """Where a frame takes seconds: what a killed run loses is at most one segment."""
 
 LARGE_SEGMENT_FRAMES = 120
-"""Above 1080p."""
-
-LARGE_PIXELS = 1920 * 1088
+"""Of large frames."""
 
 WARM_UP_FRAMES = 12
 """Frames before a segment that are looked at for what crosses frames: tracks, smoothing. They settle within about half
@@ -72,7 +70,7 @@ def segment_frames(processors: Sequence[str], size: Size) -> int:
     """
     if any(name.endswith("_enhancer") for name in processors):
         return SLOW_SEGMENT_FRAMES
-    return LARGE_SEGMENT_FRAMES if size.width * size.height > LARGE_PIXELS else SEGMENT_FRAMES
+    return LARGE_SEGMENT_FRAMES if size.is_large else SEGMENT_FRAMES
 
 
 def stretches(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:

@@ -366,3 +366,23 @@ def test_an_encoder_that_the_container_cannot_hold_is_replaced_and_that_said(enc
     encoding = plan(video(), encoder, path)
     said = f"{Path(path).suffix} cannot hold {encoder}; {used} is used instead."
     assert (encoding.encoder, said in encoding.notices) == (used, used != encoder)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "settings", "size", "threads"),
+    [
+        ("libx264", {}, SMALL, 3),
+        ("libx264", {}, Size(1920, 1088), 3),
+        ("libx264", {}, Size(1922, 1088), 6),
+        ("libx264", {"preset": "ultrafast"}, SMALL, 3),
+        ("libx264", {"preset": "faster"}, SMALL, 8),
+        ("libx265", {}, SMALL, 8),
+        ("libx264", {"threads": 2}, SMALL, 2),
+    ],
+)
+def test_threads_follow_from_settings_and_size_alone(
+    monkeypatch: pytest.MonkeyPatch, encoder: str, settings: dict[str, object], size: Size, threads: int
+) -> None:
+    for cores in (1, 64):
+        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+        assert plan(video(size=size), encoder, **settings).threads == threads
