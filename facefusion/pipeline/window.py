@@ -141,35 +141,38 @@ class _ItemTurn:
 
     def __init__(
         self,
-        changed: threading.Condition,
-        pause: Callable[[str], None],
+        over: threading.Condition,
+        pause: Callable[[threading.Condition, str], None],
         turns: _Turns,
         number: int,
         is_given_up: Callable[[], bool],
     ) -> None:
-        self._changed = changed
+        self._over = over
         self._pause = pause
         self._turns = turns
         self._number = number
         self._is_given_up = is_given_up
 
     def __enter__(self) -> None:
-        with self._changed:
+        with self._over:
             while self._turns.next != self._number:
                 if self._is_given_up():
                     raise _ClosedError
-                self._pause(WAIT_FOR_TURN)
+                self._pause(self._over, WAIT_FOR_TURN)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._changed:
+        with self._over:
             self._turns.over(self._number)
-            self._changed.notify_all()
+            self._over.notify_all()
 
 
 class _Window(Generic[ItemT, ResultT]):
-    """The state that the producer, the workers and the caller share, under one lock."""
+    """The state that the producer, the workers and the caller share, under one lock.
+
+    Who waits for something else is not woken: each wake takes a core from who works.
+    """
 
     def __init__(
         self,
@@ -185,10 +188,20 @@ class _Window(Generic[ItemT, ResultT]):
         self._watch = watch
         self._timer = timer
         self._most_ready = max(1, plan.window - plan.workers - 1)
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._room = threading.Condition(self._lock)
+        """The producer waits for it."""
+        self._items = threading.Condition(self._lock)
+        """Workers wait for them."""
+        self._turn_over = threading.Condition(self._lock)
+        """Workers wait for it, each until it is its own item's turn."""
+        self._result = threading.Condition(self._lock)
+        """The caller waits for the one that is next in order."""
         self._ready: deque[tuple[int, ItemT]] = deque()
         self._turns = _Turns()
         self._done: dict[int, ResultT] = {}
+        self._wanted = 0
+        """Number of the item whose result the caller asks for next."""
         self._alive = 0
         self._produced = 0
         self._exhausted = False
@@ -199,9 +212,9 @@ class _Window(Generic[ItemT, ResultT]):
 
     def close(self) -> None:
         """Make every thread return at its next step."""
-        with self._changed:
+        with self._lock:
             self._closed = True
-            self._changed.notify_all()
+            self._wake_everyone()
 
     def produce(self, items: Iterator[ItemT]) -> None:
         """Run by the producer's thread."""
@@ -211,16 +224,17 @@ class _Window(Generic[ItemT, ResultT]):
                     item = next(items)
                 except StopIteration:
                     break
-                with self._changed:
+                with self._lock:
                     self._ready.append((self._produced, item))
                     self._produced += 1
-                    self._changed.notify_all()
+                    self._items.notify()
                 del item
         except BaseException as failure:  # noqa: BLE001 - raised again in the caller
             self._fail(failure, self._produced)
-        with self._changed:
+        with self._lock:
             self._exhausted = True
-            self._changed.notify_all()
+            self._items.notify_all()
+            self._result.notify()
 
     def consume(self, work: Callable[[ItemT, Turn], ResultT]) -> None:
         """Run by each worker's thread."""
@@ -229,13 +243,15 @@ class _Window(Generic[ItemT, ResultT]):
             while (taken := self._take()) is not None:
                 number, item = taken
                 del taken
-                turn = _ItemTurn(self._changed, self._pause, self._turns, number, partial(self._is_given_up, number))
+                turn = _ItemTurn(self._turn_over, self._pause, self._turns, number, partial(self._is_given_up, number))
                 result = work(item, turn)
                 del item
-                with self._changed:
+                with self._lock:
                     self._turns.over(number)
+                    self._turn_over.notify_all()
                     self._done[number] = result
-                    self._changed.notify_all()
+                    if number == self._wanted:
+                        self._result.notify()
                 del result
         except _ClosedError:
             return
@@ -244,65 +260,68 @@ class _Window(Generic[ItemT, ResultT]):
 
     def results(self) -> Iterator[ResultT]:
         """Run by the caller: results in order."""
-        number = 0
         while True:
             self._stop.check()  # also where the caller is the slow one, and a result always ready
-            with self._changed:
-                while number not in self._done:
-                    self._check(number)
-                    if self._exhausted and number >= self._produced:
+            with self._lock:
+                while self._wanted not in self._done:
+                    self._check()
+                    if self._exhausted and self._wanted >= self._produced:
                         return
-                    self._pause(WAIT_FOR_RESULTS)
-                result = self._done.pop(number)
+                    self._pause(self._result, WAIT_FOR_RESULTS)
+                result = self._done.pop(self._wanted)
+                self._wanted += 1
             yield result
             del result
-            number += 1
-            with self._changed:
+            with self._lock:
                 self._alive -= 1
-                self._changed.notify_all()
+                self._room.notify()
 
-    def _check(self, number: int) -> None:
-        if self._failure is not None and number >= self._failed:
+    def _check(self) -> None:
+        if self._failure is not None and self._wanted >= self._failed:
             raise self._failure
         self._stop.check()
         self._watch()
 
     def _wait_for_room(self) -> bool:
         """Wait until one more item may live, and count it; false when there is nothing left to do."""
-        with self._changed:
+        with self._lock:
             while not self._is_given_up(self._produced):
                 has_room = self._alive < self._plan.window and len(self._ready) < self._most_ready
                 if has_room and not (self._alive and self._under_pressure()):
                     self._alive += 1
                     return True
-                self._pause(WAIT_FOR_ROOM)
+                self._pause(self._room, WAIT_FOR_ROOM)
         return False
 
     def _take(self) -> tuple[int, ItemT] | None:
         """The next item in order; none when there is nothing left to do."""
-        with self._changed:
+        with self._lock:
             while not self._closed:
                 if self._ready and self._is_given_up(self._ready[0][0]):
                     return None
                 if self._ready:
-                    self._changed.notify_all()  # the producer may wait for this
+                    self._room.notify()
                     return self._ready.popleft()
                 if self._exhausted:
                     return None
-                self._pause(WAIT_FOR_FRAMES)
+                self._pause(self._items, WAIT_FOR_FRAMES)
         return None
 
-    def _pause(self, what: str) -> None:
-        """Wait until something has changed, or it is time to look. Lock held."""
+    def _pause(self, condition: threading.Condition, what: str) -> None:
+        """Wait for a condition, or until it is time to look. Lock held."""
         with self._timer(what):
-            self._changed.wait(POLL_SECONDS)
+            condition.wait(POLL_SECONDS)
+
+    def _wake_everyone(self) -> None:
+        for condition in (self._room, self._items, self._turn_over, self._result):
+            condition.notify_all()
 
     def _is_given_up(self, number: int) -> bool:
         """Whether nobody will ask for an item. Lock held."""
         return self._closed or (self._failure is not None and number > self._failed)
 
     def _fail(self, failure: BaseException, number: int) -> None:
-        with self._changed:
+        with self._lock:
             if self._failure is None or number < self._failed:
                 self._failure, self._failed = failure, number
-            self._changed.notify_all()
+            self._wake_everyone()

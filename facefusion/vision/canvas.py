@@ -73,7 +73,7 @@ class Canvas:
             patches: one for each plane.
             mask: 0..1, in crop coordinates.
             crop_to_plane: the map from the crop to each of the planes.
-            lay: lays a patch out over a region of a plane.
+            lay: lays the patches out over a region of their planes.
         """
         height, width = self.planes[first].shape[:2]
         region = _clip(image_of(crop_to_plane, _with_border(mask, crop_to_plane)), width, height)
@@ -84,8 +84,7 @@ class Canvas:
             return
         rest = np.float32(1.0) - weight
         area = np.s_[region.top : region.bottom, region.left : region.right]
-        for index, patch in enumerate(patches, first):
-            laid = lay(patch, crop_to_plane, region)
+        for index, laid in enumerate(lay(patches, crop_to_plane, region), first):
             target = self.store.writable_planes()[index][area]
             before = target.copy()
             self._covered.append((index, region, before))

@@ -10,7 +10,7 @@ In terms of the maps: ``frame_to_plane`` is the map from the picture's pixels to
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TypeAlias, cast
 
@@ -33,17 +33,21 @@ FINER = 1.5
 """Pixels of a crop per sample of the plane from which on the crop tells apart the pixels that share a sample. A coarser
 one is read from the plane and laid over it directly, which is cheaper."""
 
-Lay: TypeAlias = Callable[[Samples, Affine, Region], Samples]
-"""Lays a crop out over a region of a plane, given the map from the crop to the plane."""
+Lay: TypeAlias = Callable[[Sequence[Samples], Affine, Region], Sequence[Samples]]
+"""Lays crops of one shape out over a region of a plane, given the map from the crops to the plane."""
 
 
-def sample_raised(plane: SamplesT, frame_to_plane: Affine, frame_to_crop: Affine, size: Size) -> SamplesT:
-    """Read a crop of ``size`` out of a plane that has fewer samples than the picture has pixels."""
-    steps_x, steps_y = _steps(frame_to_plane)
-    if max(steps_x, steps_y) == 1 or scale_of(frame_to_crop) * max(steps_x, steps_y) < FINER:
-        return sample(plane, compose(frame_to_crop, invert(frame_to_plane)), size)
+def sample_raised(
+    planes: Sequence[SamplesT], frame_to_plane: Affine, frame_to_crop: Affine, size: Size
+) -> list[SamplesT]:
+    """Read a crop of ``size`` out of planes of one shape that have fewer samples than the picture has pixels."""
+    steps = max(_steps(frame_to_plane))
+    if steps == 1:
+        return sample(planes, frame_to_crop, size)
+    if scale_of(frame_to_crop) * steps < FINER:
+        return sample(planes, compose(frame_to_crop, invert(frame_to_plane)), size)
     # Raised to the pixels and then interpolated between them, or interpolated at once: it is the same broken line.
-    return interpolate(plane, compose(frame_to_plane, invert(frame_to_crop)), size)
+    return interpolate(planes, compose(frame_to_plane, invert(frame_to_crop)), size)
 
 
 def lay_lowered(frame_to_plane: Affine, peak: int) -> Lay:
@@ -60,14 +64,18 @@ def lay_lowered(frame_to_plane: Affine, peak: int) -> Lay:
         _taps(step, -float(frame_to_plane[axis, 2]) * step) for axis, step in enumerate(steps)
     )
 
-    def lay(crop: Samples, crop_to_plane: Affine, region: Region) -> Samples:
+    def lay(crops: Sequence[Samples], crop_to_plane: Affine, region: Region) -> Sequence[Samples]:
         crop_to_frame = compose(invert(frame_to_plane), crop_to_plane)
         if max(steps) < FINER * scale_of(crop_to_frame):
-            return spread(crop, crop_to_plane, region)
+            return spread(crops, crop_to_plane, region)
         width, height = region.right - region.left, region.bottom - region.top
         left, top = region.left * steps[0] + first_x, region.top * steps[1] + first_y
         right, bottom = left + (width - 1) * steps[0] + len(across), top + (height - 1) * steps[1] + len(down)
-        pixels = spread(crop, crop_to_frame, Region(left, top, right, bottom))
+        return [
+            lowered(pixels, width, height) for pixels in spread(crops, crop_to_frame, Region(left, top, right, bottom))
+        ]
+
+    def lowered(pixels: Samples, width: int, height: int) -> Samples:
         # OpenCV filters floats, and into floats, several times as quickly as whole numbers.
         source = pixels if pixels.dtype == np.uint8 else pixels.astype(np.float32)
         filtered = cv2.sepFilter2D(source, cv2.CV_32F, across, down, anchor=(0, 0))[:: steps[1], :: steps[0]]

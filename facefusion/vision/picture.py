@@ -95,7 +95,7 @@ class YuvPicture:
         for index, plane in enumerate(bgr_to_planes(pixels, layout.coding, grey=grey)):
             size = layout.plane_size(index, Size(width, height))
             whole, to_plane = Region(0, 0, size.width, size.height), layout.to_plane(index)
-            planes.append(cast("Plane", lay_lowered(to_plane, layout.coding.peak)(plane, to_plane, whole)))
+            planes.append(cast("Plane", lay_lowered(to_plane, layout.coding.peak)([plane], to_plane, whole)[0]))
         return cls(planes, layout, alpha)
 
     @property
@@ -131,10 +131,10 @@ class YuvPicture:
     @staged("crop")
     def warp(self, frame_to_crop: Affine, size: Size, *, as_float: bool = False) -> Pixels:
         """Sample a crop; each plane is warped by itself and the crop converted."""
-        crops = [
-            sample_raised(plane, self.layout.to_plane(index), frame_to_crop, size)
-            for index, plane in enumerate(self.planes)
-        ]
+        luma, *chroma = self.planes
+        crops = sample([luma], frame_to_crop, size)
+        if chroma:
+            crops += sample_raised(chroma, self.layout.to_plane(1), frame_to_crop, size)
         return planes_to_bgr(crops, self.layout.coding, as_float=as_float)
 
     def thumbnail(self, size: Size) -> npt.NDArray[np.uint8]:
@@ -203,7 +203,7 @@ class BgrPicture:
     @staged("crop")
     def warp(self, frame_to_crop: Affine, size: Size, *, as_float: bool = False) -> Pixels:
         """Sample a crop."""
-        return _to_levels(sample(self.pixels, frame_to_crop, size), as_float=as_float)
+        return _to_levels(sample([self.pixels], frame_to_crop, size)[0], as_float=as_float)
 
     def thumbnail(self, size: Size) -> npt.NDArray[np.uint8]:
         """The whole picture at ``size``."""
@@ -250,7 +250,7 @@ def _resize(plane: Plane, size: Size) -> Plane:
     factor = 1
     while min(width / size.width, height / size.height) >= 4 * factor:
         factor *= 2
-    plane = shrink(plane, factor)[0]
+    plane = shrink(plane, factor)
     shrinks = size.width < width or size.height < height
     return cast("Plane", cv2.resize(plane, size, interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR))
 

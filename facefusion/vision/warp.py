@@ -34,35 +34,40 @@ Samples: TypeAlias = npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArra
 SamplesT = TypeVar("SamplesT", bound=Samples)
 
 
-def sample(plane: SamplesT, plane_to_crop: Affine, size: Size) -> SamplesT:
-    """Read a crop of ``size`` out of a plane (one or more interleaved channels)."""
+def sample(planes: Sequence[SamplesT], plane_to_crop: Affine, size: Size) -> list[SamplesT]:
+    """Read a crop of ``size`` out of each of some planes of one shape (of one or more interleaved channels)."""
     crop_to_plane = invert(plane_to_crop)
     source_per_target = scale_of(crop_to_plane)
-    needed, crop_to_needed = _needed(plane, crop_to_plane, size, _area_factor(source_per_target))
-    part, part_to_needed = _rescaled(needed, source_per_target)
-    return _interpolate(part, compose(invert(part_to_needed), crop_to_needed), size, border=None)
+    needed, crop_to_part = _needed(planes, crop_to_plane, size, _area_factor(source_per_target))
+    parts = [_rescaled(plane, source_per_target) for plane in needed]
+    if parts[0] is not needed[0]:
+        crop_to_part = compose(invert(_back(parts[0], needed[0])), crop_to_part)
+    return [_interpolate(part, crop_to_part, size, border=None) for part in parts]
 
 
-def interpolate(plane: SamplesT, crop_to_plane: Affine, size: Size) -> SamplesT:
-    """Read a crop of ``size`` out of a plane by linear interpolation alone; for maps that do not shrink."""
-    part, crop_to_part = _needed(plane, crop_to_plane, size, factor=1)
-    return _interpolate(part, crop_to_part, size, border=None)
+def interpolate(planes: Sequence[SamplesT], crop_to_plane: Affine, size: Size) -> list[SamplesT]:
+    """As :func:`sample`, by linear interpolation alone; for maps that do not shrink."""
+    parts, crop_to_part = _needed(planes, crop_to_plane, size, factor=1)
+    return [_interpolate(part, crop_to_part, size, border=None) for part in parts]
 
 
-def spread(crop: SamplesT, crop_to_plane: Affine, region: Region) -> SamplesT:
-    """Lay a crop out over ``region`` of a plane, the crop's border repeated; the reverse of :func:`sample`."""
-    part, part_to_crop = _rescaled(crop, 1.0 / scale_of(crop_to_plane))
-    return _lay(part, compose(crop_to_plane, part_to_crop), region, border=None)
+def spread(crops: Sequence[SamplesT], crop_to_plane: Affine, region: Region) -> list[SamplesT]:
+    """Lay crops of one shape out over ``region`` of a plane, their borders repeated; the reverse of :func:`sample`."""
+    source_per_target = 1.0 / scale_of(crop_to_plane)
+    parts = [_rescaled(crop, source_per_target) for crop in crops]
+    if parts[0] is not crops[0]:
+        crop_to_plane = compose(crop_to_plane, _back(parts[0], crops[0]))
+    return _lay(parts, crop_to_plane, region, border=None)
 
 
 def spread_mask(mask: Mask, crop_to_plane: Affine, region: Region) -> Mask:
     """Lay a mask out over ``region`` of a plane: zero outside, never below 0 or above 1."""
-    part, part_to_crop = shrink(mask, _area_factor(1.0 / scale_of(crop_to_plane)))
-    return _lay(part, compose(crop_to_plane, part_to_crop), region, border=0.0)
+    part = shrink(mask, _area_factor(1.0 / scale_of(crop_to_plane)))
+    return _lay([part], compose(crop_to_plane, _back(part, mask)), region, border=0.0)[0]
 
 
-def shrink(plane: SamplesT, factor: int) -> tuple[SamplesT, Affine]:
-    """Average ``factor`` x ``factor`` pixels into one; the second value maps the result back onto ``plane``.
+def shrink(plane: SamplesT, factor: int) -> SamplesT:
+    """Average ``factor`` x ``factor`` pixels into one; by a factor of 1, the plane itself.
 
     Factors of two go first: OpenCV has a vectorised case for them that is ten times as fast as any other.
     """
@@ -72,7 +77,7 @@ def shrink(plane: SamplesT, factor: int) -> tuple[SamplesT, Affine]:
         size = (-(-out.shape[1] // step), -(-out.shape[0] // step))
         out = cast("SamplesT", cv2.resize(out, size, interpolation=cv2.INTER_AREA))
         factor //= step
-    return out, _back(out, plane)
+    return out
 
 
 def image_of(affine: Affine, region: Region, margin: int = 0) -> Region:
@@ -99,13 +104,16 @@ def span(low: int, high: int, length: int, block: int = 1) -> tuple[int, int]:
     return max(high - wanted, 0), high
 
 
-def _needed(plane: SamplesT, crop_to_plane: Affine, size: Size, factor: int) -> tuple[SamplesT, Affine]:
-    """The part of a plane that a crop of ``size`` is made of, in whole blocks of ``factor``, and the map into it."""
+def _needed(
+    planes: Sequence[SamplesT], crop_to_plane: Affine, size: Size, factor: int
+) -> tuple[list[SamplesT], Affine]:
+    """The part of each plane that a crop of ``size`` is made of, in whole blocks of ``factor``, and the map into it."""
     wanted = image_of(crop_to_plane, Region(0, 0, size.width, size.height), 2 * factor + 2)
-    height, width = plane.shape[:2]
+    height, width = planes[0].shape[:2]
     left, right = span(wanted.left, wanted.right, width, factor)
     top, bottom = span(wanted.top, wanted.bottom, height, factor)
-    return cast("SamplesT", plane[top:bottom, left:right]), crop_to_plane - _shift(left, top)
+    parts = [cast("SamplesT", plane[top:bottom, left:right]) for plane in planes]
+    return parts, _moved(crop_to_plane, left, top)
 
 
 def _area_factor(source_per_target: float) -> int:
@@ -116,15 +124,14 @@ def _area_factor(source_per_target: float) -> int:
     return factor
 
 
-def _rescaled(plane: SamplesT, source_per_target: float) -> tuple[SamplesT, Affine]:
-    """Bring a plane near the target's scale by a whole factor; the second value maps the result back onto it."""
+def _rescaled(plane: SamplesT, source_per_target: float) -> SamplesT:
+    """Bring a plane near the target's scale by a whole factor; where it is, the plane itself."""
     target_per_source = 1.0 / source_per_target
     if target_per_source < GROW_BEFORE_CUBIC:
         return shrink(plane, _area_factor(source_per_target))
     factor = min(max(2, round(target_per_source)), MOST_CUBIC)
     size = (plane.shape[1] * factor, plane.shape[0] * factor)
-    out = cast("SamplesT", cv2.resize(plane, size, interpolation=cv2.INTER_CUBIC))
-    return out, _back(out, plane)
+    return cast("SamplesT", cv2.resize(plane, size, interpolation=cv2.INTER_CUBIC))
 
 
 def _back(resized: Samples, plane: Samples) -> Affine:
@@ -133,13 +140,16 @@ def _back(resized: Samples, plane: Samples) -> Affine:
     return np.array([[across, 0.0, (across - 1.0) / 2.0], [0.0, down, (down - 1.0) / 2.0]])
 
 
-def _shift(x: float, y: float) -> Affine:
-    return np.array([[0.0, 0.0, x], [0.0, 0.0, y]])
+def _moved(crop_to_plane: Affine, left: float, top: float) -> Affine:
+    """The map into the part of a plane that begins at ``left`` and ``top``."""
+    (a, b, c), (d, e, f) = crop_to_plane.tolist()
+    return np.array(((a, b, c - left), (d, e, f - top)))
 
 
-def _lay(part: SamplesT, part_to_plane: Affine, region: Region, *, border: float | None) -> SamplesT:
+def _lay(parts: Sequence[SamplesT], part_to_plane: Affine, region: Region, *, border: float | None) -> list[SamplesT]:
     size = Size(region.right - region.left, region.bottom - region.top)
-    return _interpolate(part, invert(part_to_plane - _shift(region.left, region.top)), size, border=border)
+    out_to_part = invert(_moved(part_to_plane, region.left, region.top))
+    return [_interpolate(part, out_to_part, size, border=border) for part in parts]
 
 
 def _interpolate(plane: SamplesT, out_to_plane: Affine, size: Size, *, border: float | None) -> SamplesT:

@@ -213,7 +213,7 @@ def test_a_crop_finer_than_the_frame_keeps_the_detail_that_the_frame_can_show(sc
     )
     side = int(480 / scale) - 2
     crop_to_frame = np.array([[1 / scale, 0, -shift[0]], [0, 1 / scale, -shift[1]]])
-    laid = warp.spread(crop, crop_to_frame, Region(0, 0, side, side))[4:-4, 4:-4] - 128
+    laid = warp.spread([crop], crop_to_frame, Region(0, 0, side, side))[0][4:-4, 4:-4] - 128
     x, y = grid(side, side)
     wave = np.cos(across * (0.8 * x + 0.6 * y))[4:-4, 4:-4]
     assert kept <= (laid * wave).sum() / (wave * wave).sum() / 100 <= 1.01

@@ -37,7 +37,7 @@ def shown(seen, template, size=128):
     padded = np.pad(mask, 1)
     crop_to_frame = invert(frame_to_crop)
     crop_to_frame[:, 2] -= crop_to_frame[:, :2] @ (1, 1)
-    return sample(padded, crop_to_frame, FRAME)
+    return sample([padded], crop_to_frame, FRAME)[0]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
