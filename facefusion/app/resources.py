@@ -31,7 +31,7 @@ from facefusion.memory.limits import hard_limit
 from facefusion.memory.machine import Machine, read_machine
 from facefusion.memory.mapped import unread_bytes
 from facefusion.memory.meter import MemoryMeter, resident_bytes
-from facefusion.memory.release import give_back
+from facefusion.memory.release import give_back, suit_frames
 from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import EventSink, Notice
 from facefusion.pipeline.frames import FrameWork
@@ -92,6 +92,7 @@ class Resources:
         self._machine = read_machine()
         self.execution, self.pool = sessions.open(snapshot, events)
         cv2.setNumThreads(threads_per_run(info, self._machine))
+        suit_frames(info.size)
         limit_gb = snapshot.get(MemorySettings).system_memory_limit
         self._budget = MemoryBudget(limit_gb, self._machine, resident_bytes())
         if self._budget.chosen:

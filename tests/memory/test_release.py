@@ -17,9 +17,13 @@ MEGABYTE = 1 << 20
 HOLES = """
 import numpy as np
 import psutil
-from facefusion.memory.release import keep_little
+import sys
+from facefusion.core.values import Size
+from facefusion.memory.release import keep_little, suit_frames
 
 keep_little()
+for height in map(int, sys.argv[1:]):
+    suit_frames(Size(height * 16 // 9, height))
 np.ones(30 << 20, np.uint8)
 blocks = [np.ones(3 << 20, np.uint8) for _ in range(40)]
 full = psutil.Process().memory_info().rss
@@ -33,9 +37,9 @@ needs_glibc = pytest.mark.skipif(
 )
 
 
-def freed_megabytes(**environment: str) -> int:
+def freed_megabytes(*heights: int, **environment: str) -> int:
     told = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_TUNABLES"))}
-    command = [sys.executable, "-c", HOLES]
+    command = [sys.executable, "-c", HOLES, *map(str, heights)]
     return int(subprocess.run(command, capture_output=True, check=True, text=True, env=told | environment).stdout)
 
 
@@ -45,8 +49,14 @@ def test_large_blocks_go_back_as_they_are_freed():
 
 
 @needs_glibc
+def test_blocks_are_kept_for_the_next_where_frames_are_not_large():
+    assert freed_megabytes(1080) <= 8
+    assert freed_megabytes(1080, 2160) >= 58
+
+
+@needs_glibc
 def test_what_the_environment_tells_the_allocator_holds():
-    assert freed_megabytes(MALLOC_MMAP_THRESHOLD_="33554432") <= 8
+    assert freed_megabytes(2160, MALLOC_MMAP_THRESHOLD_="33554432") <= 8
 
 
 @needs_glibc
