@@ -19,7 +19,7 @@ from facefusion.core.errors import UsageError
 from facefusion.core.floor import Floor
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
-from facefusion.inference.bare import measure_division, measure_divisions
+from facefusion.inference.bare import Division, Share, measure_division, measure_divisions, measure_in_turn
 from facefusion.inference.calibration import choose
 from facefusion.inference.optimised import OptimisedGraphs
 from facefusion.inference.pool import InferencePool
@@ -31,6 +31,9 @@ from facefusion.observability.events import Fanout
 
 MEASURED_SECONDS = 0.5
 """For which each graph is run in each way to use the cores."""
+
+IN_TURN_SECONDS = 3.0
+"""For which graphs are run in turn."""
 
 
 def measure_floor(snapshot: Snapshot, sessions: Sessions, report: RunReport, folder: Path, stop: StopToken) -> Floor:
@@ -62,21 +65,32 @@ def measure_floor(snapshot: Snapshot, sessions: Sessions, report: RunReport, fol
 
 
 def _networks(pool: InferencePool, cores: int, stop: StopToken) -> dict[str, float]:
-    """Seconds of all runs of each model. How it runs best is remembered on the way."""
-    plans, seconds, longest = thread_plans(), defaultdict[str, float](float), defaultdict[str, float](float)
+    """Seconds of all runs of each model. How it runs best is remembered on the way.
+
+    Each graph is measured by itself for the best use of the cores, and with all those that use them the same way in
+    turn for what its runs take.
+    """
+    plans, longest = thread_plans(), defaultdict[str, float](float)
+    alike = defaultdict[Division, list[Share]](list)
     load = OptimisedGraphs(graphs_folder(), read_runtime().version, Fanout())
     for runs in pool.tally.runs():
         stop.check()
         request = pool.request(runs.model)
         measured = measure_divisions(request, runs.fed, cores, MEASURED_SECONDS, load=load)
-        least = runs.count * min(timing.seconds for timing in measured.values())
-        seconds[runs.model.name] += least
+        best = min(measured, key=lambda division, measured=measured: measured[division].seconds)  # type: ignore[misc]
+        alike[best].append(Share(request, runs.fed, runs.count))
+        least = runs.count * measured[best].seconds
         if request.is_for_the_processor and least > longest[runs.model.name]:
             longest[runs.model.name] = least
             again = partial(measure_division, request, runs.fed, seconds=MEASURED_SECONDS, load=load)
             chosen = choose(request, runs.fed, measured, again, load=load)
             if chosen is not None:
                 plans.remember(digest_of(runs.model.path), chosen)
+    seconds = defaultdict[str, float](float)
+    for division, shares in alike.items():
+        stop.check()
+        for share, taken in zip(shares, measure_in_turn(shares, division, IN_TURN_SECONDS, load=load), strict=True):
+            seconds[share.request.model.name] += taken
     return dict(seconds)
 
 

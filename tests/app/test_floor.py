@@ -19,6 +19,7 @@ from tests.app.conftest import SOURCE, TARGET, Run, settings
 def no_longer_than_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each graph is run once by every caller, and what is found counts, whoever else uses the processor."""
     monkeypatch.setattr("facefusion.app.floor.MEASURED_SECONDS", 0.0)
+    monkeypatch.setattr("facefusion.app.floor.IN_TURN_SECONDS", 0.0)
     monkeypatch.setattr("facefusion.inference.calibration.QUIET", 0.0)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from facefusion.core.stop import StopToken
-from facefusion.inference.bare import Division, measure_division, measure_divisions
+from facefusion.inference.bare import Division, Share, measure_division, measure_divisions, measure_in_turn
 from facefusion.inference.execution import Device
 from facefusion.inference.interruption import Interruption
 from facefusion.inference.pool import InferencePool
@@ -69,6 +69,33 @@ def test_one_core_is_one_caller(tmp_path):
     found = measure_divisions(request(tmp_path), fed, 1, 0.0, load=timed.load, clock=timed.now)
     assert {division: timing.seconds for division, timing in found.items()} == {Division(1, 1): 3.0}
     assert timed.loaded == [1]
+
+
+def test_graphs_take_turns_as_often_as_a_run_asks_for_them(tmp_path):
+    """The second graph comes once for three runs of the first, in every four of them."""
+    ran = []
+    clocks = threading.local()
+
+    def now():
+        return getattr(clocks, "now", 0.0)
+
+    def load(request):
+        class Session:
+            def run(self, inputs):
+                clocks.now = now() + {1: 2.0, 2: 5.0}[inputs["x"].size]
+                ran.append(inputs["x"].size)
+
+        return Session()
+
+    shares = [Share(request(tmp_path), (("x", (size,), FLOAT),), count) for size, count in ((1, 300), (2, 100))]
+    assert measure_in_turn(shares, Division(1, 1), 21.5, load=load, clock=now) == [600.0, 500.0]
+    assert ran[:2] == [1, 2]
+    assert [sorted(ran[first : first + 4]) for first in (2, 6)] == [[1, 1, 1, 2]] * 2
+    ran.clear()
+    assert measure_in_turn(shares, Division(4, 1), 110.0, load=load, clock=now) == [150.0, 125.0]
+    assert ran.count(1) == 1 + 3 * 4 * 10
+    rare = [Share(shares[0].request, shares[0].fed, 1000), Share(shares[1].request, shares[1].fed, 1)]
+    assert measure_in_turn(rare, Division(1, 1), 0.0, load=load, clock=now) == [2000.0, 5.0]
 
 
 def test_runs_that_wait_get_no_share_of_the_processor(tmp_path):
