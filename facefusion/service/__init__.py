@@ -1,0 +1,1 @@
+"""The program as a service: an HTTP API, a queue of jobs, and workers."""

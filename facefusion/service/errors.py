@@ -1,0 +1,80 @@
+"""What can go wrong between a client, the API, the queue and the storage."""
+
+from __future__ import annotations
+
+from facefusion.core.errors import FaceFusionError, InputError, ResourceError, SetupError, UsageError
+
+
+class UnauthorisedError(FaceFusionError):
+    """No token came with a request, or one that is not valid."""
+
+    http_status = 401
+
+
+class ForbiddenError(FaceFusionError):
+    """The token does not allow what is asked for."""
+
+    http_status = 403
+
+
+class NotFoundError(InputError):
+    """There is no such thing, or it is somebody else's, or it was erased."""
+
+    http_status = 404
+
+
+class ConflictError(UsageError):
+    """What is asked for does not go with what is there."""
+
+    http_status = 409
+
+
+class TooLargeError(InputError):
+    """An upload, or all that one subject keeps, is larger than it may be."""
+
+    http_status = 413
+
+
+class UnsupportedMediaError(InputError):
+    """An upload is no image, video or sound that can be worked on."""
+
+    http_status = 415
+
+
+class BusyError(FaceFusionError):
+    """For the moment no more is taken.
+
+    Args:
+        fault: see the base.
+        remedy: see the base.
+        seconds: after which asking again is worth it.
+    """
+
+    http_status = 429
+    retry_may_help = True
+
+    def __init__(self, fault: str, remedy: str = "", *, seconds: int = 30) -> None:
+        super().__init__(fault, remedy)
+        self.seconds = seconds
+
+
+class QueueFullError(BusyError):
+    """As many jobs wait as may."""
+
+
+class RateLimitError(BusyError):
+    """A subject asks too often."""
+
+
+class StorageFullError(ResourceError):
+    """There is no room for uploads or results."""
+
+    http_status = 507
+    retry_may_help = True
+
+
+class ServiceUnavailableError(SetupError):
+    """What keeps jobs or files cannot be reached."""
+
+    http_status = 503
+    retry_may_help = True

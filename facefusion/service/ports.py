@@ -1,0 +1,98 @@
+"""What the parts of the service ask of each other. The API knows no Redis and no Celery, and workers know no HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from facefusion.service.records import Asset, JobEvent, JobRecord, Priority, Result
+
+
+class JobQueue(Protocol):
+    """Jobs and their order. Every method may be called from any thread and any process.
+
+    Raises:
+        ServiceUnavailableError: from any method, where what keeps the jobs cannot be reached.
+    """
+
+    def submit(self, job: JobRecord, *, idempotency_key: str | None, most_waiting: int) -> JobRecord:
+        """Queue a job.
+
+        Args:
+            job: as it is to be kept, in the state ``QUEUED``.
+            idempotency_key: of the client; a second job of the same owner under one key is the first one.
+            most_waiting: jobs that may wait at all.
+
+        Returns:
+            The job, or the one that was queued under the key before.
+
+        Raises:
+            QueueFullError: as many wait already.
+            ConflictError: the key was used for a job of other content.
+        """
+
+    def find(self, job_id: str) -> JobRecord | None:
+        """A job; none where there is none, or it was erased."""
+
+    def list(self, owner: str | None, *, limit: int, before: str | None) -> Sequence[JobRecord]:
+        """Jobs, the newest first.
+
+        Args:
+            owner: whose; of everybody where none.
+            limit: most of them.
+            before: id of a job; only older ones are listed.
+        """
+
+    def cancel(self, job_id: str) -> JobRecord | None:
+        """Ask for a job not to go on; what is final stays as it is. None where there is no such job."""
+
+    def erase(self, job_id: str) -> None:
+        """Forget a job that is final. Harmless where there is none."""
+
+    def events(self, job_id: str, after: str | None) -> AsyncIterator[JobEvent]:
+        """Changes of a job from now on, or from behind the event ``after``; ends with the one that is final."""
+
+    def waiting(self) -> Mapping[Priority, int]:
+        """How many jobs wait, by priority."""
+
+    def uses(self, asset_id: str) -> bool:
+        """Whether a job that is not final uses an asset."""
+
+
+class FileStore(Protocol):
+    """The files of assets and results, on storage that all machines of the fleet share."""
+
+    def add(self, part: Path, asset: Asset) -> None:
+        """Keep an upload, which is moved; its content was looked at."""
+
+    def asset(self, asset_id: str) -> Asset | None:
+        """An asset; none where there is none, or it was erased."""
+
+    def assets(self, owner: str | None) -> Sequence[Asset]:
+        """All assets, of one owner or of everybody."""
+
+    def fetch(self, asset_id: str, folder: Path) -> Path:
+        """The asset's file, for this machine to read: where it lies, or a copy in ``folder``.
+
+        Raises:
+            NotFoundError: it was erased.
+        """
+
+    def put_result(self, job_id: str, path: Path, result: Result) -> None:
+        """Keep a job's result, which is moved; one that is there is replaced at once and whole."""
+
+    def fetch_result(self, job_id: str, folder: Path) -> Path:
+        """As :meth:`fetch`, of a job's result."""
+
+    def erase_asset(self, asset_id: str) -> None:
+        """Remove an asset's file at once. Harmless where there is none."""
+
+    def erase_job(self, job_id: str) -> None:
+        """Remove a job's result and all that was made on the way. Harmless where there is none."""
+
+    def shared_folder(self, job_id: str) -> Path | None:
+        """A folder for a job's segments that all workers see; none where the storage has no folders."""
+
+    def free_bytes(self) -> int | None:
+        """How much more fits; none where that has no limit that is known."""
