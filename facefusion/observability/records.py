@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import cast
 
 from facefusion.core.wording import printable
+from facefusion.observability.context import work_at_hand
 
 LEVELS = MappingProxyType(
     {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
@@ -92,8 +93,8 @@ class StampedFormatter(logging.Formatter):
 class JsonFormatter(logging.Formatter):
     """For machines: one object on one line, in ASCII.
 
-    Its keys are ``time`` (ISO 8601, UTC), ``level``, ``module``, ``process``, ``message``, the fields of what happened,
-    and ``traceback`` where there is one.
+    Its keys are ``time`` (ISO 8601, UTC), ``level``, ``module``, ``process``, ``message``, what is worked on
+    (:mod:`facefusion.observability.context`), the fields of what happened, and ``traceback`` where there is one.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -104,6 +105,7 @@ class JsonFormatter(logging.Formatter):
             "module": _module_of(record),
             "process": record.process,
             "message": record.getMessage(),
+            **work_at_hand(),
             **cast("Mapping[str, object]", getattr(record, _FIELDS, {})),
         }
         if trace := _traceback_of(self, record):

@@ -56,6 +56,9 @@ class JobQueue(Protocol):
     def waiting(self) -> Mapping[Priority, int]:
         """How many jobs wait, by priority."""
 
+    def longest_wait(self) -> float:
+        """Seconds that the job that waits longest has waited; 0 where none waits."""
+
     def uses(self, asset_id: str) -> bool:
         """Whether a job that is not final uses an asset."""
 
