@@ -56,8 +56,11 @@ class JobQueue(Protocol):
     def waiting(self) -> Mapping[Priority, int]:
         """How many jobs wait, by priority."""
 
-    def longest_wait(self) -> float:
-        """Seconds that the job that waits longest has waited; 0 where none waits."""
+    def oldest_waiting(self) -> float | None:
+        """When the job that waits longest was submitted; none where none waits."""
+
+    def workers(self) -> int:
+        """How many workers were seen of late."""
 
     def uses(self, asset_id: str) -> bool:
         """Whether a job that is not final uses an asset."""
