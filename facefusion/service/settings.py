@@ -15,6 +15,9 @@ SERVER_COMMANDS = ("run", "serve")
 FLEET_COMMANDS = (*SERVER_COMMANDS, "worker", "submit")
 """Commands of the machines that share a queue and storage."""
 
+WATCHED_COMMANDS = (*SERVER_COMMANDS, "worker")
+"""Commands whose processes tell metrics."""
+
 GIGABYTE = 1_000_000_000
 """Bytes."""
 
@@ -121,5 +124,20 @@ class ServiceSettings:
         "content_analyser_model",
         scope=Scope.RUN,
         metavar="NAME",
+        own=True,
+    )
+
+
+@settings_group(section="service", commands=WATCHED_COMMANDS)
+class MonitoringSettings:
+    """Where Prometheus finds what a process counts."""
+
+    metrics_address: str | None = option(
+        None,
+        "address and port to tell metrics on, such as 0.0.0.0:7861; whoever gets there needs no token. Nowhere where "
+        "empty; the API tells them under /metrics in any case",
+        form=Form(r"(?:[\w.-]+|\[[0-9A-Fa-f:]+\]):\d{1,5}", "ADDRESS:PORT"),
+        scope=Scope.RUN,
+        metavar="ADDRESS:PORT",
         own=True,
     )
