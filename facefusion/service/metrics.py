@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """Where prometheus-client looks for the folder; processes that are started later inherit it."""
 
+WORKER_PORT = 7861
+"""Where API and workers tell metrics in the files of ``deploy``."""
+
 
 def prepare_folder(folder: Path) -> None:
     """Make the folder, or empty it of what processes of an earlier life counted.
