@@ -7,9 +7,10 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from facefusion.core.values import Size
+if TYPE_CHECKING:  # it brings NumPy along, which the doctor must do without
+    from facefusion.core.values import Size
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 """Numbers of ``mallopt``, from glibc's ``malloc.h``."""
