@@ -1,43 +1,106 @@
-# FaceFusion with its embedded models, for an NVIDIA card (driver 580 or newer, NVIDIA Container Toolkit) or a processor.
+# FaceFusion with its embedded models: command line, HTTP API and worker in one image.
 #
-#   docker build -t facefusion .
+#   docker build -t facefusion .                              # NVIDIA card: driver 580 or newer, NVIDIA Container Toolkit
+#   docker build -t facefusion:cpu --build-arg VARIANT=cpu .  # processor
 #   docker run --rm --gpus all -v "$PWD:/app/output" facefusion run -s output/me.jpg -t output/clip.mp4 -o output/result.mp4
 #
-# CUDA, cuDNN and TensorRT come from the pinned packages, so the base holds nothing but Python.
-# For an image without them: --build-arg SETUP_OPTIONS=
+# Build arguments: VARIANT (cuda or cpu), TZ (time zone, such as Europe/Berlin), UID (of the user that it runs as).
+# Behind a package mirror: --secret id=pip,src=pip.conf; what is in that file does not end up in the image.
+# How it is used: docs/production.md.
 
-FROM python:3.12-slim-bookworm
+ARG VARIANT=cuda
 
-ARG SETUP_OPTIONS=--cuda
-
-ENV LANG=C.UTF-8 \
-    PYTHONUNBUFFERED=1 \
-    PIP_NO_CACHE_DIR=1 \
-    NVIDIA_VISIBLE_DEVICES=all \
+# CUDA 13.0 and cuDNN 9, which the pinned onnxruntime-gpu is built with (a test compares the two), on Python 3.12.
+FROM nvidia/cuda:13.0.3-cudnn-runtime-ubuntu24.04 AS system-cuda
+ENV NVIDIA_VISIBLE_DEVICES=all \
     NVIDIA_DRIVER_CAPABILITIES=compute,utility,video
 
+FROM ubuntu:24.04 AS system-cpu
+
+# hadolint ignore=DL3006
+FROM system-${VARIANT} AS system
+SHELL ["/bin/bash", "-o", "pipefail", "-c"]
+ARG TZ=Etc/UTC
+ENV TZ=${TZ} \
+    LANG=C.UTF-8 \
+    PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1
+# ffmpeg is for the encoders that PyAV lacks; libgl1 and libglib2.0 are for OpenCV.
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+        ffmpeg libgl1 libglib2.0-0t64 python3 tzdata \
+    && rm -rf /var/lib/apt/lists/* \
+    && test -f "/usr/share/zoneinfo/${TZ}" \
+    && ln -snf "/usr/share/zoneinfo/${TZ}" /etc/localtime \
+    && echo "${TZ}" > /etc/timezone
 WORKDIR /app
 
-# Packages first: they change less often than the code.
-COPY requirements*.txt ./
-COPY scripts/setup_environment.py scripts/
-RUN python scripts/setup_environment.py --environment /opt/venv $SETUP_OPTIONS
-ENV PATH=/opt/venv/bin:$PATH
+FROM system AS packages
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends python3-venv \
+    && rm -rf /var/lib/apt/lists/* \
+    && python3 -m venv /opt/venv
+ENV PATH=/opt/venv/bin:${PATH}
+COPY requirements.txt requirements-service.txt requirements-cuda.txt ./
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=cache,target=/root/.cache/pip \
+    pip install -r requirements.txt -r requirements-service.txt
 
-COPY facefusion.py facefusion.ini ./
+# A layer of their own: the largest part of the image, and the one that changes least.
+FROM packages AS tensorrt-cuda
+SHELL ["/bin/bash", "-o", "pipefail", "-c"]
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=cache,target=/root/.cache/pip \
+    grep '^tensorrt-cu13-libs==' requirements-cuda.txt | xargs pip install --no-deps --target /opt/tensorrt
+# What the provider is linked with must be here; only the driver's own library comes with the card.
+RUN echo /opt/tensorrt > "$(python -c 'import site; print(site.getsitepackages()[0])')/tensorrt.pth" \
+    && providers="$(python -c 'import onnxruntime as o; print(o.__path__[0])')/capi" \
+    && linked="$(LD_LIBRARY_PATH="/opt/tensorrt/tensorrt_libs:${LD_LIBRARY_PATH:-}" \
+        ldd "${providers}/libonnxruntime_providers_cuda.so" "${providers}/libonnxruntime_providers_tensorrt.so")" \
+    && if grep 'not found' <<< "${linked}" | grep -v 'libcuda.so'; then exit 1; fi
+
+FROM packages AS tensorrt-cpu
+# onnxruntime-gpu works on a processor too and is much larger; the plain build has the same version (a test holds it).
+# hadolint ignore=DL3013
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=cache,target=/root/.cache/pip \
+    plain="$(sed -n 's/^\(onnxruntime==[0-9.]*\) .*/\1/p' requirements.txt)" \
+    && pip uninstall -y onnxruntime-gpu && pip install --no-deps --force-reinstall "${plain:?}" \
+    && mkdir /opt/tensorrt
+
+# hadolint ignore=DL3006
+FROM tensorrt-${VARIANT} AS models
+WORKDIR /app
+COPY facefusion.py ./
 COPY facefusion facefusion
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=cache,target=/root/.cache/pip \
+    python facefusion.py force-download --download-scope embedded \
+    && python -m compileall -q --invalidation-mode unchecked-hash facefusion
 
-# Beside models/, which a folder mounted there would hide; what is fetched later goes into models/.
-RUN python facefusion.py force-download --download-scope embedded && mkdir .assets && mv models .assets/models
-
-RUN useradd --create-home --uid 1000 facefusion \
-    && mkdir -p models input output temp logs .caches \
-    && chown facefusion: models input output temp logs .caches
-USER facefusion
-ENV FACEFUSION_TEMP_PATH=/app/temp
+FROM system
+WORKDIR /app
+ARG UID=1000
+# The base's own user has the number that a first user has nearly everywhere, and that mounted folders so belong to.
+RUN if id ubuntu > /dev/null 2>&1; then userdel --remove ubuntu; fi \
+    && groupadd --gid "${UID}" facefusion \
+    && useradd --create-home --uid "${UID}" --gid "${UID}" facefusion \
+    && install -d -o facefusion -g facefusion models input output temp logs storage .caches .jobs
+COPY --from=models /opt/tensorrt /opt/tensorrt
+COPY --from=models /opt/venv /opt/venv
+# Beside models/, which a folder that is mounted there hides. What is fetched later goes into models/.
+COPY --from=models /app/models .assets/models
+COPY deploy/container/entrypoint.sh /usr/local/bin/facefusion-entrypoint
+COPY deploy/container/health.py /usr/local/bin/facefusion-health
+COPY facefusion.py facefusion.ini ./
+COPY --from=models /app/facefusion facefusion
+# A server on this container's own loopback is out of everybody's reach: with a token it listens on every address.
+ENV PATH=/opt/venv/bin:${PATH} \
+    TMPDIR=/app/temp \
+    FACEFUSION_LISTEN_HOST=auto \
+    FACEFUSION_METRICS_ADDRESS=0.0.0.0:7861 \
+    FACEFUSION_STORAGE_PATH=/app/storage
+USER ${UID}:${UID}
 VOLUME ["/app/models", "/app/input", "/app/output", "/app/temp", "/app/logs"]
-
-EXPOSE 7860
-
-ENTRYPOINT ["python", "facefusion.py"]
+EXPOSE 7860 7861
+HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 CMD ["python", "/usr/local/bin/facefusion-health"]
+ENTRYPOINT ["facefusion-entrypoint"]
 CMD ["run"]
