@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from facefusion.app.step_plan import StepPlan
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.settings import DownloadSettings
 from facefusion.config.settings import GENERAL_GROUPS
@@ -73,6 +74,103 @@ class Engine:
         from facefusion.app.step import run_step  # noqa: PLC0415 - see the module's docstring
 
         return run_step(snapshot, self._open_sessions(), events, stop)
+
+    def breed(self, snapshot: Snapshot, events: EventSink) -> str:
+        """A word for all machines and programs whose segments may be joined, where they work on the same step.
+
+        It stands for program, libraries, execution provider, device and processor: the part of a plan's fingerprint
+        that is known before there is a step. No model is loaded.
+
+        Returns:
+            Hexadecimal digits.
+
+        Raises:
+            ProviderError: none of the execution providers asked for works.
+        """
+        from facefusion.app.fingerprint import breed_of  # noqa: PLC0415 - see the module's docstring
+
+        execution, _ = self._open_sessions().open(snapshot, events)
+        return breed_of(execution)
+
+    def plan(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> StepPlan:
+        """Divide a step into segments that several machines can render, each by itself and in any order.
+
+        A video is decoded once for that, and shown to the content filter. A step that is not divided (an image, a video
+        of one segment, one whose frames are to be written as files) is for :meth:`execute`.
+
+        Raises:
+            ContentRefusedError: the content filter refused the target.
+            FaceFusionError: the step cannot be worked on.
+            Stopped: ``stop`` was requested.
+        """
+        from facefusion.app.division import plan_step  # noqa: PLC0415 - see the module's docstring
+
+        return plan_step(snapshot, self._open_sessions(), events, stop)
+
+    def render(
+        self,
+        snapshot: Snapshot,
+        plan: StepPlan,
+        number: int,
+        folder: Path,
+        token: str,
+        events: EventSink,
+        stop: StopToken,
+    ) -> Mapping[str, object]:
+        """Make one segment of a step that was divided, the same whoever makes the others.
+
+        Args:
+            snapshot: the settings of the step; paths may be others than where it was planned, for the same content.
+            plan: from :meth:`plan`.
+            number: of the segment, from 0.
+            folder: that the machines share; ``segment-<number>-<token>.mkv`` and ``.json`` are written there.
+            token: of this attempt, 1 to 64 letters and digits. Two attempts with different ones do not meet.
+            events: told of progress.
+            stop: asked between frames.
+
+        Returns:
+            The record of the segment, fit for JSON, as it lies beside the file: for :meth:`join`. Its ``file`` has the
+            size and the SHA-256, or is none where the result shows no frame of the segment.
+
+        Raises:
+            OtherMachineError: the plan is of another program, or of another kind of machine.
+            FaceFusionError: the segment cannot be made; nothing was left behind.
+            Stopped: ``stop`` was requested; likewise.
+        """
+        from facefusion.app.division import render_segment  # noqa: PLC0415 - see the module's docstring
+
+        return render_segment(snapshot, self._open_sessions(), plan, number, folder, token, events, stop)
+
+    def join(
+        self,
+        snapshot: Snapshot,
+        plan: StepPlan,
+        folder: Path,
+        records: Sequence[Mapping[str, object]],
+        events: EventSink,
+        stop: StopToken,
+    ) -> RunReport:
+        """Make the result of all segments: the same file that :meth:`execute` makes.
+
+        The folder stays as it is. In the report, seconds are summed over all machines.
+
+        Args:
+            snapshot: the settings of the step.
+            plan: from :meth:`plan`.
+            folder: where the segments lie.
+            records: from :meth:`render`, of all segments, in order.
+            events: told of progress.
+            stop: asked now and then.
+
+        Raises:
+            SegmentError: a segment is missing, damaged or of another plan; ``number`` says which.
+            OtherMachineError: the plan is of another program, or of another kind of machine.
+            FaceFusionError: there is no result; no output was left behind.
+            Stopped: ``stop`` was requested; likewise.
+        """
+        from facefusion.app.division import join_step  # noqa: PLC0415 - see the module's docstring
+
+        return join_step(snapshot, self._open_sessions(), plan, folder, records, events, stop)
 
     def floor(self, snapshot: Snapshot, report: RunReport, folder: Path, stop: StopToken) -> Floor:
         """Measure what the networks, kernels and codecs of the step that ran last take by themselves.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -24,7 +25,11 @@ from facefusion.inference.execution import Execution
 from facefusion.media.encoding import Encoding
 
 EDGE = 1 << 20
-"""Bytes at either end of a large file that are read to know it again, beside its size and the time of its change."""
+"""Bytes at either end of a large file that are read to know it again, beside its size and, on one machine, the time of
+its change."""
+
+BREED_DIGITS = 12
+"""Enough to tell apart all that will ever work side by side."""
 
 ELSEWHERE = frozenset(("source_paths", "face_map", "target_path", "output_path"))
 """Settings that name files: the files' content counts instead."""
@@ -38,7 +43,14 @@ PROGRAM = frozenset((".py", ".toml", ".json"))
 
 
 def fingerprint(
-    snapshot: Snapshot, target: Path, models: Models, execution: Execution, encoding: Encoding, together: int
+    snapshot: Snapshot,
+    target: Path,
+    models: Models,
+    execution: Execution,
+    encoding: Encoding,
+    together: int,
+    *,
+    dated: bool = True,
 ) -> Mapping[str, str]:
     """The fingerprint of a step on this machine.
 
@@ -49,15 +61,26 @@ def fingerprint(
         execution: what graphs run on.
         encoding: of the result.
         together: frames that go through graphs together, some of which round otherwise in a larger run.
+        dated: whether files count as others once their time of change is another, as copies on other machines have.
     """
-    device = execution.devices[0]
     return {
-        "target": _trace(target),
-        **dict(_inputs(snapshot)),
+        "target": _trace(target, dated=dated),
+        **dict(_inputs(snapshot, dated=dated)),
         **dict(_settings(snapshot, models)),
         **{f"model {name}": digest for name, digest in models.digests.items()},
         "encoding": repr(encoding),
         "frames worked on together": str(together),
+        **machine_fingerprint(execution),
+    }
+
+
+def machine_fingerprint(execution: Execution) -> Mapping[str, str]:
+    """The part of every fingerprint that is not of the step, but of the program and the machine.
+
+    Args:
+        execution: what graphs run on.
+    """
+    return {
         "program": f"{__version__} {_program()}",
         **{name: version(name) for name in ("av", "imagecodecs", "pillow", "pillow-heif")},
         "numpy": np.__version__,
@@ -65,9 +88,15 @@ def fingerprint(
         "onnxruntime": execution.runtime.version,
         "provider": " ".join(provider.name for provider in execution.providers),
         "half precision": str(execution.half),
-        "device": device.name,
+        "device": execution.devices[0].name,
         "processor": _processor(),
     }
+
+
+def breed_of(execution: Execution) -> str:
+    """A short word for :func:`machine_fingerprint`."""
+    text = json.dumps(machine_fingerprint(execution), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:BREED_DIGITS]
 
 
 def _settings(snapshot: Snapshot, models: Models) -> Iterator[tuple[str, str]]:
@@ -81,17 +110,17 @@ def _settings(snapshot: Snapshot, models: Models) -> Iterator[tuple[str, str]]:
             yield f"setting {spec.name}", card.name
 
 
-def _inputs(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+def _inputs(snapshot: Snapshot, *, dated: bool) -> Iterator[tuple[str, str]]:
     """Sources, and who becomes whom."""
     for number, path in enumerate(snapshot.get(PathsSettings).source_paths, 1):
-        yield f"source {number}", _trace(path)
+        yield f"source {number}", _trace(path, dated=dated)
     for number, item in enumerate(snapshot.get(FaceSelectorSettings).mapping.items, 1):
         reference = item.reference
-        yield f"reference {number}", str(reference) if isinstance(reference, int) else _trace(reference)
-        yield f"sources of reference {number}", "; ".join(_trace(path) for path in item.sources)
+        yield f"reference {number}", (str(reference) if isinstance(reference, int) else _trace(reference, dated=dated))
+        yield f"sources of reference {number}", "; ".join(_trace(path, dated=dated) for path in item.sources)
 
 
-def _trace(path: Path) -> str:
+def _trace(path: Path, *, dated: bool) -> str:
     """Enough of a file to know it again."""
     about = path.stat()
     digest = hashlib.sha256()
@@ -100,7 +129,8 @@ def _trace(path: Path) -> str:
         if about.st_size > 2 * EDGE:
             file.seek(-EDGE, 2)
         digest.update(file.read(EDGE))
-    return f"{about.st_size} bytes, {about.st_mtime_ns}, {digest.hexdigest()}"
+    date = f"{about.st_mtime_ns}, " if dated else ""
+    return f"{about.st_size} bytes, {date}{digest.hexdigest()}"
 
 
 @cache

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -53,7 +53,7 @@ from facefusion.pipeline.frames import FrameWork
 from facefusion.pipeline.image import process_image
 from facefusion.pipeline.outcome import Processed
 from facefusion.pipeline.sighting import FaceFinder, NoFaces
-from facefusion.pipeline.video import Trim
+from facefusion.pipeline.video_plan import Trim
 from facefusion.processors.base import Processor, ProcessorKind, Source, Workshop
 from facefusion.processors.registry import ProcessorEntry, find_processor
 
@@ -67,9 +67,20 @@ def run_step(snapshot: Snapshot, sessions: Sessions, events: EventSink, stop: St
         FaceFusionError: it failed; no output was left behind.
         Stopped: a stop was requested; no output was left behind.
     """
+    with opened_step(snapshot, sessions, events, stop) as step:
+        return step.run()
+
+
+@contextmanager
+def opened_step(snapshot: Snapshot, sessions: Sessions, events: EventSink, stop: StopToken) -> Iterator[Step]:
+    """A step that nothing was done of yet; what it takes is given back at the end.
+
+    Raises:
+        ResourceError: there is no memory left for it.
+    """
     try:
         with ExitStack() as stack:
-            return _Step(snapshot, sessions, events, stop, stack).run()
+            yield Step(snapshot, sessions, events, stop, stack)
     except MemoryError as error:
         raise ResourceError("there is no memory left for this step", LESS) from error
 
@@ -82,7 +93,20 @@ class _Chosen:
     kind: ProcessorKind
 
 
-class _Step:
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A step whose models are there, and whose frames may come."""
+
+    subject: Subject
+    output: Path
+    work: FrameWork
+    resources: Resources
+    models: Models
+    begun: float
+    """When it was ready, by the clock of :func:`time.perf_counter`."""
+
+
+class Step:
     """What the parts of a step share while it is put together."""
 
     def __init__(
@@ -91,8 +115,8 @@ class _Step:
         self._started = time.perf_counter()
         self._snapshot = snapshot
         self._sessions = sessions
-        self._notices = _Notices()
-        self._events = Fanout((events, self._notices))
+        self._told = _Notices()
+        self._events = Fanout((events, self._told))
         self._stop = stop
         self._stack = stack
         self._clock = StageClock()
@@ -102,6 +126,13 @@ class _Step:
         self._chosen = [_Chosen(entry, entry.load()) for entry in entries]
 
     def run(self) -> RunReport:
+        """All of it: from the settings to the result in place."""
+        ready = self.prepare()
+        processed = self._process(ready)
+        return self.report(ready, processed)
+
+    def prepare(self) -> Ready:
+        """Look at the target, refuse what cannot be done, and load models; no frame is worked on yet."""
         target, output = self._required()
         photos = self._photos()
         subject = Subject.open(target)
@@ -127,26 +158,28 @@ class _Step:
         resources.pool.release_unneeded(models.files(self._kinds_per_frame()))
         self._stop.check()
         resources.pool.tally.clear()
-        begun = time.perf_counter()
-        processed = self._process(subject, output, work, resources, models)
+        return Ready(subject, output, work, resources, models, time.perf_counter())
+
+    def report(self, ready: Ready, processed: Processed) -> RunReport:
+        """What became of the step, once its result is in place."""
         self._tell(processed.notices)
-        outcome = processed.outcome
+        outcome, models, resources = processed.outcome, ready.models, ready.resources
         if self._needs_faces() and outcome.faces == 0:
-            self._events.emit(Notice(nobody(subject, self._snapshot, outcome.faces_found), warning=True))
+            self._events.emit(Notice(nobody(ready.subject, self._snapshot, outcome.faces_found), warning=True))
         return RunReport(
-            output=str(output),
+            output=str(ready.output),
             frames=outcome.frames,
             faces=outcome.faces,
             frames_without_face=outcome.frames_without_face if self._needs_faces() else 0,
             held_frames=tuple(outcome.held_frames),
-            seconds=time.perf_counter() - begun,
-            start_up_seconds=begun - self._started,
+            seconds=time.perf_counter() - ready.begun,
+            start_up_seconds=ready.begun - self._started,
             peak_memory=resources.meter.peak,
             peak_video_memory=resources.video_meter.peak,
             models=models.providers(resources.pool),
             stages=self._clock.seconds(),
             processor_seconds=self._clock.processor_seconds(),
-            notices=self._notices.messages,
+            notices=self.notices,
             model_hashes=models.digests,
             faces_found=outcome.faces_found if self._needs_faces() else None,
             dropped_frames=outcome.dropped_frames,
@@ -156,6 +189,26 @@ class _Step:
             resumed_frames=processed.resumed,
             threads=resources.threads(models),
         )
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user was told so far."""
+        return self._told.messages
+
+    @property
+    def clock(self) -> StageClock:
+        """Counts the seconds of each stage."""
+        return self._clock
+
+    @property
+    def events(self) -> EventSink:
+        """Told of what happens; notices are kept for the report."""
+        return self._events
+
+    def video(self, ready: Ready) -> VideoJob:
+        """What is asked for where the target is a video."""
+        names = [chosen.entry.name for chosen in self._chosen]
+        return VideoJob(self._snapshot, ready.subject.info, ready.output, self._trim, self._replacement, names)
 
     def _required(self) -> tuple[Path, Path]:
         target, output = self._paths.target_path, self._paths.output_path
@@ -302,18 +355,16 @@ class _Step:
             return Sizes(processed, result), None
         return Sizes(processed, result), planned_encoding(self._snapshot, subject.info, result, output)
 
-    def _process(
-        self, subject: Subject, output: Path, work: FrameWork, resources: Resources, models: Models
-    ) -> Processed:
-        names = [chosen.entry.name for chosen in self._chosen]
-        if subject.still is None:
-            job = VideoJob(self._snapshot, subject.info, output, self._trim, self._replacement, names)
-            return job.run(work, resources, models, self._events, self._stop)
+    def _process(self, ready: Ready) -> Processed:
+        work, resources, models = ready.work, ready.resources, ready.models
+        still = ready.subject.still
+        if still is None:
+            return self.video(ready).run(work, resources, models, self._events, self._stop)
         resources.plan_window(work, models)
         return process_image(
-            subject.still.picture,
-            subject.still.details,
-            output,
+            still.picture,
+            still.details,
+            ready.output,
             work,
             quality=self._snapshot.get(OutputSettings).output_image_quality,
             events=self._events,

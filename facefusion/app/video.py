@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,7 +27,8 @@ from facefusion.observability.events import EventSink, Notice
 from facefusion.pipeline.frames import FrameWork
 from facefusion.pipeline.outcome import Processed
 from facefusion.pipeline.segments import segment_frames
-from facefusion.pipeline.video import Trim, VideoPlan, process_video
+from facefusion.pipeline.video import process_video
+from facefusion.pipeline.video_plan import Trim, VideoPlan
 from facefusion.pipeline.work_folder import WorkFolder, address_of, work_root
 
 
@@ -53,11 +54,10 @@ class VideoJob:
             FaceFusionError: it failed; nothing lies under the output's name that was not there before.
             Stopped: a stop was requested.
         """
-        plan = self._plan(work, resources, models, events)
+        plan = self.plan(work, resources, models, events)
         for notice in plan.encoding.notices:
             events.emit(Notice(notice))
-        traces = self._fingerprint(models, resources, plan.encoding)
-        with self._folder(traces) as folder:
+        with self._folder(self.fingerprint(models, resources, plan.encoding)) as folder:
             for notice in folder.notices:
                 events.emit(Notice(notice))
             self._check_space(folder.path, plan, events)
@@ -68,7 +68,18 @@ class VideoJob:
                     events.emit(Notice(folder.promise))
                 raise
 
-    def _plan(self, work: FrameWork, resources: Resources, models: Models, events: EventSink) -> VideoPlan:
+    @property
+    def segment_frames(self) -> int:
+        """How many frames a segment has."""
+        return segment_frames(self.processors, self.info.size)
+
+    def plan(self, work: FrameWork, resources: Resources, models: Models, events: EventSink) -> VideoPlan:
+        """What is made of the video, and how much of it at once.
+
+        Raises:
+            OutputError: the container or the encoder cannot hold such pictures.
+            ResourceError: the memory limit is too low.
+        """
         choice = self.snapshot.get(DecodingSettings).decoder_device
         settings, workflow = self.snapshot.get(OutputSettings), self.snapshot.get(WorkflowSettings)
         frame_format = None if workflow.frame_format is None else FRAME_FORMATS[workflow.frame_format]
@@ -82,7 +93,7 @@ class VideoJob:
             sound=Sound(settings.sound, self.replacement),
             image_quality=settings.output_image_quality,
             trim=self.trim,
-            segment_frames=segment_frames(self.processors, self.info.size),
+            segment_frames=self.segment_frames,
             together=resources.together,
             window=resources.plan_window(work, models, encoding),
             decoder_threads=resources.decoder_threads,
@@ -91,11 +102,15 @@ class VideoJob:
             keep_folder=workflow.keep_temp and frame_format is not None,
         )
 
-    def _fingerprint(self, models: Models, resources: Resources, encoding: Encoding) -> dict[str, str]:
-        together = resources.together
-        return dict(fingerprint(self.snapshot, self.info.path, models, resources.execution, encoding, together))
+    def fingerprint(
+        self, models: Models, resources: Resources, encoding: Encoding, *, dated: bool = True
+    ) -> Mapping[str, str]:
+        """All that decides what segments hold; see :func:`~facefusion.app.fingerprint.fingerprint`."""
+        return fingerprint(
+            self.snapshot, self.info.path, models, resources.execution, encoding, resources.together, dated=dated
+        )
 
-    def _folder(self, traces: dict[str, str]) -> WorkFolder:
+    def _folder(self, traces: Mapping[str, str]) -> WorkFolder:
         return WorkFolder.open(
             work_root(self.snapshot.get(PathsSettings).temp_path),
             address_of(self.info.path, self.output),

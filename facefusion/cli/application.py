@@ -14,6 +14,7 @@ from facefusion.observability.events import EventSink
 
 if TYPE_CHECKING:
     from facefusion.app.clean import Cleaned
+    from facefusion.app.step_plan import StepPlan
 
 
 class Application(Protocol):
@@ -34,6 +35,54 @@ class Application(Protocol):
         Raises:
             FaceFusionError: it failed; no output was left behind.
             Stopped: ``stop`` was requested; no output was left behind.
+        """
+
+    def breed(self, snapshot: Snapshot, events: EventSink) -> str:
+        """A word for all machines and programs whose segments may be joined, where they work on the same step.
+
+        Raises:
+            FaceFusionError: none of the execution providers asked for works.
+        """
+
+    def plan(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> StepPlan:
+        """Divide a step into segments that several machines can render.
+
+        Raises:
+            FaceFusionError: the step cannot be worked on, or the content filter refused its target.
+            Stopped: ``stop`` was requested.
+        """
+
+    def render(
+        self,
+        snapshot: Snapshot,
+        plan: StepPlan,
+        number: int,
+        folder: Path,
+        token: str,
+        events: EventSink,
+        stop: StopToken,
+    ) -> Mapping[str, object]:
+        """Make one segment of a step that was divided, and put it into a folder; its record, for :meth:`join`.
+
+        Raises:
+            FaceFusionError: it failed; nothing was left behind.
+            Stopped: ``stop`` was requested; likewise.
+        """
+
+    def join(
+        self,
+        snapshot: Snapshot,
+        plan: StepPlan,
+        folder: Path,
+        records: Sequence[Mapping[str, object]],
+        events: EventSink,
+        stop: StopToken,
+    ) -> RunReport:
+        """Make the result of all segments.
+
+        Raises:
+            FaceFusionError: it failed; no output was left behind.
+            Stopped: ``stop`` was requested; likewise.
         """
 
     def floor(self, snapshot: Snapshot, report: RunReport, folder: Path, stop: StopToken) -> Floor:

@@ -7,13 +7,15 @@
     │   └── OptionError             exit 2, HTTP 422   one option, ini key or field has a bad value
     ├── SetupError                  exit 2, HTTP 503   something is missing on this machine
     │   ├── ModelError              exit 2, HTTP 503   a model cannot be had, verified or loaded
-    │   └── ProviderError           exit 2, HTTP 503   an execution provider cannot be had
+    │   ├── ProviderError           exit 2, HTTP 503   an execution provider cannot be had
+    │   └── OtherMachineError       exit 2, HTTP 503   a plan was made by another program, or on another kind of machine
     ├── InferenceError              exit 1, HTTP 500   what a model gave for one picture is no answer
     ├── InputError                  exit 1, HTTP 422   a file given by the user cannot be used
     │   ├── MediaError              exit 1, HTTP 422   unreadable, damaged or not media
     │   │   └── PastEndError        exit 1, HTTP 422   a frame is asked for that the video does not have
     │   └── FaceNotFoundError       exit 1, HTTP 422   a picture that must hold a face holds none
     ├── OutputError                 exit 1, HTTP 500   the result cannot be written or is not whole
+    │   └── SegmentError            exit 1, HTTP 500   a rendered segment is missing, damaged or of another plan
     ├── ResourceError               exit 1, HTTP 507   memory or disk do not suffice
     ├── JobError                    exit 1, HTTP 409   there is no such job, or its state does not allow what is asked
     │   └── JobBusyError            exit 1, HTTP 409   another process runs the job
@@ -81,6 +83,12 @@ class ProviderError(SetupError):
     """None of the execution providers asked for can be used."""
 
 
+class OtherMachineError(SetupError):
+    """A plan was made by another program, or on another kind of machine: what is made here would not fit the rest."""
+
+    retry_may_help = True
+
+
 class InferenceError(FaceFusionError):
     """A model that runs gave for one picture what cannot be used. It may do well on others: one frame ends no run."""
 
@@ -105,6 +113,22 @@ class FaceNotFoundError(InputError):
 
 class OutputError(FaceFusionError):
     """The result cannot be written, or what was written failed its check."""
+
+
+class SegmentError(OutputError):
+    """A segment that was rendered is missing, damaged or of another plan; made again, it will do.
+
+    Args:
+        fault: see the base.
+        remedy: see the base.
+        number: of the segment.
+    """
+
+    retry_may_help = True
+
+    def __init__(self, fault: str, remedy: str = "", *, number: int) -> None:
+        super().__init__(fault, remedy)
+        self.number = number
 
 
 class ResourceError(FaceFusionError):

@@ -71,6 +71,15 @@ class Segment:
             if packet.size and packet.pts is not None:
                 yield round(packet.pts * packet.time_base / COUNT) - HEAD, packet
 
+    def is_whole(self) -> bool:
+        """Whether the file opens and has a packet for every frame."""
+        try:
+            with av.open(str(self.path.absolute())) as container:
+                ranks = sorted(rank for rank, _ in self.packets(container))
+        except av.FFmpegError:
+            return False
+        return ranks == list(range(len(self.stamps)))
+
 
 def stamp_of(time: Fraction, time_base: Fraction) -> int:
     """The tick nearest to a time in seconds. Halves go up, so that times a tick apart never meet."""

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, cast
 
-from facefusion.media.damage import Damage
-from facefusion.media.reader import Anchor
 from facefusion.media.segment import Segment
+from facefusion.pipeline.checkpoint import Checkpoint
 from facefusion.pipeline.frame_files import Content, FrameFile
-from facefusion.pipeline.observation import Checkpoint
 from facefusion.pipeline.outcome import Outcome
 
 
@@ -34,18 +31,10 @@ class Manifest:
 
     def to_json(self) -> Mapping[str, object]:
         """Everything, fit for JSON."""
-        at = self.checkpoint
         return {
             "segment": None if self.segment is None else self.segment.to_json(),
             "outcome": self.outcome.to_json(),
-            "origin": str(at.origin),
-            "end": str(at.end),
-            "anchor": None
-            if at.anchor is None
-            else {"index": at.anchor.index, "time": str(at.anchor.time), "checksum": at.anchor.checksum},
-            "content": dict(at.content),
-            "damage": asdict(at.damage),
-            "dropped": at.dropped,
+            **self.checkpoint.to_json(),
             "files": [[index, *file.content, file.edited] for index, file in self.files.items()],
         }
 
@@ -61,20 +50,9 @@ class Manifest:
             KeyError, TypeError, ValueError: it is something else.
         """
         fields = cast("Mapping[str, Any]", data)
-        anchor = fields["anchor"]
-        checkpoint = Checkpoint(
-            origin=Fraction(fields["origin"]),
-            end=Fraction(fields["end"]),
-            anchor=None
-            if anchor is None
-            else Anchor(int(anchor["index"]), Fraction(anchor["time"]), int(anchor["checksum"])),
-            content=fields["content"],
-            damage=Damage(**fields["damage"]),
-            dropped=int(fields["dropped"]),
-        )
         segment = None if fields["segment"] is None else Segment.from_json(file, fields["segment"])
         files = {
             int(index): FrameFile(Content(int(size), int(checksum)), bool(edited))
             for index, size, checksum, edited in fields["files"]
         }
-        return cls(segment, Outcome.from_json(fields["outcome"]), checkpoint, files)
+        return cls(segment, Outcome.from_json(fields["outcome"]), Checkpoint.from_json(data), files)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 from facefusion.core.values import Frame
@@ -12,28 +12,11 @@ from facefusion.media.frame_reader import FrameReader
 from facefusion.media.frames import checksum
 from facefusion.media.reader import Anchor
 from facefusion.observability.stages import StageClock
+from facefusion.pipeline.checkpoint import Checkpoint
 from facefusion.pipeline.frames import FrameTask, FrameWork
 from facefusion.pipeline.pace import Pace
 from facefusion.pipeline.segments import SegmentPlan
 from facefusion.pipeline.sighting import Strand
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """What is known once the last frame of a segment was followed."""
-
-    origin: Fraction
-    """Time of the first frame that is worked on."""
-    end: Fraction
-    """When the segment's last frame ends."""
-    anchor: Anchor | None
-    """Where a run that makes the next segment begins to read; none where no frame follows."""
-    content: Mapping[str, object]
-    """State of the content filter."""
-    damage: Damage
-    """Found since the target's beginning."""
-    dropped: int
-    """Frames of the segment that the result does not show."""
 
 
 class Observation:

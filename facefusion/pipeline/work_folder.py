@@ -30,9 +30,11 @@ from typing import Self
 
 import filelock
 
+from facefusion.catalogue.checksums import sha256_of
 from facefusion.core.errors import ResourceError
 from facefusion.core.storage import flush, refusal, write_whole
 from facefusion.core.wording import counted
+from facefusion.pipeline.changes import changes
 from facefusion.pipeline.left_folders import FORMAT, KEPT, LOCK, MARK, SEGMENT, LeftFolder, read_json, unused
 from facefusion.pipeline.work_root import REMEDY, alone, lock_on, work_root
 
@@ -40,10 +42,6 @@ __all__ = ["WorkFolder", "address_of", "work_root"]
 
 STALE_SECONDS = 2 * 60 * 60
 """Age from which what another step left, and nothing can go on from, is removed at the start of a run."""
-
-CHANGES_SHOWN = 5
-VALUE_SHOWN = 32
-"""Longer values are digests and the like, which tell nobody anything."""
 
 
 def address_of(target: Path, output: Path) -> str:
@@ -193,7 +191,7 @@ class WorkFolder:
             about = None
             if file is not None:
                 flush(file)
-                about = {"size": file.stat().st_size, "sha256": _digest(file)}
+                about = {"size": file.stat().st_size, "sha256": sha256_of(file)}
                 file.replace(self.segment_path(number))
             record = {"format": FORMAT, "file": about, "manifest": dict(manifest)}
             write_whole(path, json.dumps(record).encode())
@@ -247,20 +245,8 @@ def _reasons(folders: list[LeftFolder], fingerprint: Mapping[str, str], *, resum
         elif old is None:
             reason = f"{MARK} in its folder is damaged or of another version"
         else:
-            reason = f"this changed since: {_changes(old, fingerprint)}"
+            reason = f"this changed since: {changes(old, fingerprint)}"
         yield f"Starting afresh, without the {_segments(count)} of an earlier run: {reason}."
-
-
-def _changes(old: Mapping[str, str], new: Mapping[str, str]) -> str:
-    changed = [name for name in dict.fromkeys((*new, *old)) if old.get(name) != new.get(name)]
-    shown = [_change(name, old.get(name), new.get(name)) for name in changed[:CHANGES_SHOWN]]
-    more = len(changed) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
-
-
-def _change(name: str, old: str | None, new: str | None) -> str:
-    values = ["none" if value is None else value for value in (old, new)]
-    return f"{name} ({values[0]} -> {values[1]})" if max(map(len, values)) <= VALUE_SHOWN else name
 
 
 def _segments(count: int) -> str:
@@ -287,7 +273,7 @@ def _verified(folder: Path) -> tuple[tuple[Mapping[str, object], ...], str]:
 def _is_file(path: Path, about: object) -> bool:
     if not isinstance(about, dict) or not path.is_file() or path.stat().st_size != about.get("size"):
         return False
-    return _digest(path) == about.get("sha256")
+    return sha256_of(path) == about.get("sha256")
 
 
 def _drop_after(folder: Path, count: int) -> None:
@@ -299,8 +285,3 @@ def _drop_after(folder: Path, count: int) -> None:
                 shutil.rmtree(path)
             else:
                 path.unlink()
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -100,5 +100,12 @@ class FileStore(Protocol):
     def shared_folder(self, job_id: str) -> Path | None:
         """A folder for a job's segments that all workers see; none where the storage has no folders."""
 
+    def sweep(self) -> int:
+        """Remove what nobody else will: what processes that ended left behind, and what belongs to forgotten jobs.
+
+        Returns:
+            How many files and jobs.
+        """
+
     def free_bytes(self) -> int | None:
         """How much more fits; none where that has no limit that is known."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from facefusion.app.clean import Cleaned
+from facefusion.app.step_plan import StepPlan
 from facefusion.cli.main import main
 from facefusion.config.settings import GENERAL_GROUPS, PathsSettings
 from facefusion.config.state import Snapshot
@@ -64,6 +65,18 @@ class FakeApplication:
         assert output is not None
         Path(output).write_bytes(b"result")
         return dataclasses.replace(self.report, output=str(output))
+
+    def breed(self, snapshot: Snapshot, events: EventSink) -> str:
+        raise NotImplementedError
+
+    def plan(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> StepPlan:
+        raise NotImplementedError
+
+    def render(self, *words: object) -> Mapping[str, object]:
+        raise NotImplementedError
+
+    def join(self, *words: object) -> RunReport:
+        raise NotImplementedError
 
     def floor(self, snapshot: Snapshot, report: RunReport, folder: Path, stop: StopToken) -> Floor:
         self.measured.append((snapshot, report, folder))

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,14 +25,15 @@ from facefusion.media.encoder import EncoderSettings
 from facefusion.media.encoding import Encoding
 from facefusion.media.frame_image import FRAME_FORMATS
 from facefusion.media.nvdec import CardDecoder
-from facefusion.media.probe import probe
+from facefusion.media.probe import MediaInfo, probe
 from facefusion.memory.meter import MemoryMeter
 from facefusion.observability.events import StageProgress
 from facefusion.observability.stages import StageClock
 from facefusion.pipeline.frames import FrameWork
 from facefusion.pipeline.outcome import Outcome
 from facefusion.pipeline.sighting import Sighting
-from facefusion.pipeline.video import Trim, VideoPlan, process_video
+from facefusion.pipeline.video import process_video
+from facefusion.pipeline.video_plan import Trim, VideoPlan
 from facefusion.pipeline.window import WindowPlan
 from facefusion.pipeline.work_folder import WorkFolder
 from facefusion.processors.base import Scene
@@ -166,20 +168,36 @@ class Stage:
         self,
         trouble: Mapping[int, BaseException] | None = None,
         *,
+        fingerprint: Mapping[str, str] = {"seed": "1"},
+        resume: bool = True,
+        **choices: Any,
+    ) -> tuple[Outcome, WorkFolder]:
+        info, plan, work = self.parts(trouble, **choices)
+        with (
+            WorkFolder.open(self.root, "0123456789abcdef", fingerprint, resume=resume) as folder,
+            MemoryMeter(1 << 40) as meter,
+        ):
+            processed = process_video(info, plan, folder, work, meter, self.sink, StopToken())
+        self.notices = processed.notices
+        return processed.outcome, folder
+
+    def parts(
+        self,
+        trouble: Mapping[int, BaseException] | None = None,
+        *,
         content: Content | None = None,
         trim: Trim = ALL_OF_IT,
         rate: Fraction | None = None,
         window: WindowPlan = WINDOW,
         together: int = 1,
         unreadable: Mapping[int, Exception] = {},
-        fingerprint: Mapping[str, str] = {"seed": "1"},
-        resume: bool = True,
         halt: bool = True,
         frames: str | None = None,
         keep: bool = False,
         encoder: EncoderSettings = ENCODER,
         card: CardDecoder | None = None,
-    ) -> tuple[Outcome, WorkFolder]:
+    ) -> tuple[MediaInfo, VideoPlan, FrameWork]:
+        """What a run is made of, with ears of its own."""
         info = probe(self.source)
         encoding = Encoding.plan(info, info.size, encoder, self.output, rate)
         form = None if frames is None else FRAME_FORMATS[frames]
@@ -195,13 +213,7 @@ class Stage:
             StageClock(),
             halt_on_error=halt,
         )
-        with (
-            WorkFolder.open(self.root, "0123456789abcdef", fingerprint, resume=resume) as folder,
-            MemoryMeter(1 << 40) as meter,
-        ):
-            processed = process_video(info, plan, folder, work, meter, self.sink, StopToken())
-        self.notices = processed.notices
-        return processed.outcome, folder
+        return info, plan, work
 
     @property
     def folders(self) -> list[Path]:

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageSequence
 
 from facefusion.media.animation import animation_facts
-from facefusion.pipeline.video import Trim
+from facefusion.pipeline.video_plan import Trim
 from tests.media.clips import times_of
 from tests.pipeline.stage import BrokenError, Stage
 

@@ -17,7 +17,7 @@ from PIL import Image
 from facefusion.core.errors import ContentRefusedError, MediaError, OutputError
 from facefusion.media.frame_image import FRAME_FORMATS
 from facefusion.pipeline.left_folders import remove_stale
-from facefusion.pipeline.video import Trim
+from facefusion.pipeline.video_plan import Trim
 from facefusion.pipeline.window import WindowPlan
 from tests.pipeline.kept_frames import (
     COUNT,

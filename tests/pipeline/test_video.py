@@ -15,7 +15,7 @@ import pytest
 
 from facefusion.core.errors import ContentRefusedError, MediaError, OutputError
 from facefusion.observability.events import FrameHeld
-from facefusion.pipeline.video import Trim
+from facefusion.pipeline.video_plan import Trim
 from facefusion.pipeline.window import WindowPlan
 from facefusion.pipeline.work_folder import WorkFolder
 from tests.media.cards import FakeCard
@@ -163,7 +163,7 @@ def test_everything_is_there_but_the_last_step(tmp_path: Path, monkeypatch: pyte
         raise BrokenError
 
     with monkeypatch.context() as patch, pytest.raises(BrokenError):
-        patch.setattr("facefusion.pipeline.video.assemble", fail)
+        patch.setattr("facefusion.pipeline.joining.assemble", fail)
         stage.run()
     stage.run({number: BrokenError() for number in range(FRAMES)})
     assert stage.digest == digest

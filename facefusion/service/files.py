@@ -1,0 +1,167 @@
+"""The files of assets and results in a folder that all machines of the fleet have mounted.
+
+::
+
+    <root>/assets/<id>/      an upload, and what is known of it
+    <root>/results/<job>/    the result of a job
+    <root>/segments/<job>/   what its workers make on the way
+
+Ids are letters, digits, ``_`` and ``-``, so none can be a path; what is none has no file. No name that a client gave a
+file gets here. Folders are of mode 0700, files of 0600.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import cast
+
+from facefusion.service.errors import NotFoundError
+from facefusion.service.kept_files import ID, KeptFiles, make_private, newest_change, remove_folder, told
+from facefusion.service.records import Asset, Result
+
+UNFINISHED_SECONDS = 2 * 60 * 60.0
+"""Without a change, after which a file that nothing names was left by a process that ended."""
+
+LEFT_SECONDS = 24 * 60 * 60.0
+"""Without a change, after which nobody works on the segments of a job any more."""
+
+
+class FolderStore:
+    """A :class:`~facefusion.service.ports.FileStore` in a folder. Any thread, process and machine may use it.
+
+    Every method raises ``ServiceUnavailableError`` where the folder cannot be used.
+
+    Args:
+        root: the folder; it is made where it is not there.
+        clock: seconds since 1970.
+
+    Raises:
+        StorageFullError: there is no room for the folder.
+        ServiceUnavailableError: it cannot be made.
+    """
+
+    def __init__(self, root: Path, clock: Callable[[], float] = time.time) -> None:
+        with told():
+            make_private(root.absolute())
+        self._root = root
+        self._assets = KeptFiles(root / "assets")
+        self._results = KeptFiles(root / "results")
+        self._segments = root / "segments"
+        self._clock = clock
+        self._known: dict[str, Asset] = {}
+        """Assets that were read; they never change."""
+        self._lock = threading.Lock()
+
+    def add(self, part: Path, asset: Asset) -> None:
+        """Keep an upload, which is moved; its content was looked at.
+
+        Raises:
+            StorageFullError: there is no room.
+        """
+        self._assets.put(asset.id, part, asset.sha256, asset.extension, asdict(asset))
+
+    def asset(self, asset_id: str) -> Asset | None:
+        """An asset; none where there is none, or it was erased."""
+        about = self._assets.about(asset_id)
+        return None if about is None else _asset_of(about)
+
+    def assets(self, owner: str | None) -> Sequence[Asset]:
+        """All assets, of one owner or of everybody."""
+        ids = self._assets.ids()
+        with self._lock:
+            known = self._known
+        found = {entry: asset for entry in ids if (asset := known.get(entry) or self.asset(entry)) is not None}
+        with self._lock:
+            self._known = found
+        return [asset for asset in found.values() if owner is None or asset.owner == owner]
+
+    def fetch(self, asset_id: str, folder: Path) -> Path:
+        """Where the asset's file lies; ``folder`` is not needed.
+
+        Raises:
+            NotFoundError: it was erased.
+        """
+        return _there(self._assets.path(asset_id), f"there is no asset {asset_id}")
+
+    def put_result(self, job_id: str, path: Path, result: Result) -> None:
+        """Keep a job's result, which is moved; one that is there is replaced at once and whole.
+
+        Raises:
+            StorageFullError: there is no room.
+        """
+        self._results.put(job_id, path, result.sha256, result.extension, asdict(result))
+
+    def fetch_result(self, job_id: str, folder: Path) -> Path:
+        """As :meth:`fetch`, of a job's result."""
+        return _there(self._results.path(job_id), f"there is no result of job {job_id}")
+
+    def erase_asset(self, asset_id: str) -> None:
+        """Remove an asset's file at once. Harmless where there is none."""
+        self._assets.erase(asset_id)
+
+    def erase_job(self, job_id: str) -> None:
+        """Remove a job's result and all that was made on the way. Harmless where there is none."""
+        self._results.erase(job_id)
+        if ID.fullmatch(job_id) is not None:
+            with told():
+                remove_folder(self._segments / job_id)
+
+    def shared_folder(self, job_id: str) -> Path | None:
+        """A folder for a job's segments that all workers see; it is made where it is not there.
+
+        Raises:
+            ValueError: the id is none.
+        """
+        if ID.fullmatch(job_id) is None:
+            raise ValueError(f"no id: {job_id!r}")
+        with told():
+            return make_private(self._segments / job_id)
+
+    def free_bytes(self) -> int | None:
+        """How much more fits."""
+        with told():
+            return shutil.disk_usage(self._root).free
+
+    def sweep(self) -> int:
+        """Remove what nobody else will: files left unfinished, results and segments of jobs that no queue knows.
+
+        Returns:
+            How many.
+        """
+        removed = self._assets.sweep(UNFINISHED_SECONDS) + self._results.sweep(UNFINISHED_SECONDS)
+        for job_id in self._results.ids():
+            about = self._results.about(job_id)
+            if about is not None and cast("float", about["expires"]) + LEFT_SECONDS < self._clock():
+                self.erase_job(job_id)
+                removed += 1
+        with told():
+            for folder in self._segments.iterdir() if self._segments.is_dir() else ():
+                if newest_change(folder) + LEFT_SECONDS < self._clock():
+                    remove_folder(folder)
+                    removed += 1
+        return removed
+
+
+def _asset_of(about: Mapping[str, object]) -> Asset:
+    return Asset(**about)  # type: ignore[arg-type]
+
+
+def _there(path: Path | None, fault: str) -> Path:
+    if path is None or not path.is_file():
+        raise NotFoundError(fault, "It may have been erased, or its time is over.")
+    return path
+
+
+def open_files(root: Path) -> FolderStore:
+    """What keeps the files of the service.
+
+    Raises:
+        StorageFullError: there is no room for the folder.
+        ServiceUnavailableError: it cannot be made.
+    """
+    return FolderStore(root)
