@@ -19,9 +19,15 @@ Marks = npt.NDArray[np.uint8]
 
 def smooth_step(values: Map, low: float, high: float) -> Map:
     """0 up to ``low``, 1 from ``high`` on, and the cubic 3t² - 2t³ between."""
-    share = (values - np.float32(low)) * np.float32(1 / (high - low))
-    np.clip(share, 0, 1, out=share)
-    step: Map = share * share * (3 - 2 * share)
+    share = values - np.float32(low)
+    share *= np.float32(1 / (high - low))
+    # Dozens of times for each face: NumPy's own clip, and an array for each step, take half as long again.
+    np.maximum(share, 0, out=share)
+    np.minimum(share, 1, out=share)
+    step: Map = share * share
+    share *= -2
+    share += 3
+    step *= share
     return step
 
 
@@ -106,12 +112,26 @@ def grow_within(seeds: Map, limits: Map, steps: int) -> Map:
     Values are 0 .. 1 and are kept in 1/255 steps.
     """
     grown = quantise(seeds)
-    bound = quantise(limits)
+    bound = np.maximum(quantise(limits), grown)
     neighbourhood = np.ones((3, 3), np.uint8)
     for _ in range(steps):
-        spread = np.minimum(cast("Marks", cv2.dilate(grown, neighbourhood)), bound)
-        grown = np.maximum(grown, spread)
+        spread = cast("Marks", cv2.min(cv2.dilate(grown, neighbourhood), bound))
+        if np.array_equal(spread, grown):
+            break
+        grown = spread
     return grown * np.float32(1 / 255)
+
+
+def median(samples: Map) -> npt.NDArray[np.float32]:
+    """The median of each column of n x m samples, n >= 1, or of n numbers; what ``np.median`` gives for finite ones.
+
+    That one takes three times as long for a face's few hundred samples.
+    """
+    middle = len(samples) // 2
+    if len(samples) % 2:
+        return cast("Map", np.partition(samples, middle, axis=0)[middle])
+    around = np.partition(samples, (middle - 1, middle), axis=0)
+    return cast("Map", (around[middle - 1] + around[middle]) / 2)
 
 
 def quantise(values: Map) -> Marks:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given
@@ -82,3 +83,24 @@ def test_sampling_between_pixels_is_linear_and_keeps_the_type():
     read = filters.sample(picture, np.array([[0.25, 5]], np.float32), np.array([[0.5, 0]], np.float32))
     assert read.tolist() == [[25, 100]]
     assert read.dtype == np.uint8
+
+
+@given(count=st.integers(1, 40), seed=st.integers(0, 1000))
+def test_the_median_is_that_of_numpy_to_the_bit(count: int, seed: int) -> None:
+    samples = np.random.default_rng(seed).normal(size=(count, 3)).astype(np.float32)
+    found = filters.median(samples)
+    assert found.dtype == np.float32
+    assert found.tobytes() == np.median(samples, axis=0).tobytes()
+    assert filters.median(samples[:, 0]) == np.median(samples[:, 0])
+
+
+@given(seed=st.integers(0, 1000), steps=st.integers(0, 12))
+def test_growth_is_the_same_whether_it_ends_early_or_not(seed: int, steps: int) -> None:
+    """Seeds may lie above their limits: they stay, and nothing grows from them beyond the limits of others."""
+    random = np.random.default_rng(seed)
+    seeds = (random.uniform(size=(9, 9)) ** 6).astype(np.float32)
+    limits = random.uniform(size=(9, 9)).astype(np.float32)
+    grown, bound = filters.quantise(seeds), filters.quantise(limits)
+    for _ in range(steps):
+        grown = np.maximum(grown, np.minimum(cv2.dilate(grown, np.ones((3, 3), np.uint8)), bound))
+    assert filters.grow_within(seeds, limits, steps).tobytes() == (grown * np.float32(1 / 255)).tobytes()

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facefusion.faces.surface.atlas import Masks
-from facefusion.vision.filters import Map, blur, dilate, grow_within, smooth_step
+from facefusion.vision.filters import Map, blur, dilate, grow_within, median, smooth_step
 
 _LAB_SPREAD_LOW = np.array((4, 2, 2), np.float32)
 _LAB_SPREAD_HIGH = np.array((9, 4, 5), np.float32)
@@ -97,12 +97,12 @@ def _skin_colour(
 ) -> tuple[Map, npt.NDArray[np.float32]]:
     """The colour expected at each place, and how much bare skin varies around it."""
     samples = lab[core]
-    middle = np.median(samples, axis=0)
-    spread = np.float32(1.4826) * np.median(np.abs(samples - middle), axis=0)
+    middle = median(samples)
+    spread = np.float32(1.4826) * median(np.abs(samples - middle))
     band = (parts.skin > 0.8) & (parts.height > 0.2) & (parts.height < 0.285)
     band &= (parts.rim_distance > 0.1) & (facing > 0.6)
     if np.count_nonzero(band) > 20:
-        forehead = np.median(lab[band], axis=0)
+        forehead = median(lab[band])
         if np.abs((forehead - middle) / (spread + _SAME_SKIN)).max() < 2:
             return np.where((parts.height < 0.36)[..., None], forehead, middle), spread
     return np.broadcast_to(middle, lab.shape), spread
@@ -119,7 +119,7 @@ def _roughness(lightness: Map, core: npt.NDArray[np.bool_]) -> Map:
     """How much stronger the local contrast is than that of bare skin."""
     size = lightness.shape[0]
     contrast = blur(np.abs(lightness - blur(lightness, size / 90)), size / 64)
-    usual = float(np.median(contrast[core]))
+    usual = float(median(contrast[core]))
     rough: Map = np.float32(0.35) * np.clip(contrast * np.float32(1 / (usual + 0.6)) - np.float32(2.2), 0, 4)
     return rough
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from facefusion.faces.surface.atlas import Masks
 from facefusion.faces.surface.tone import lab_to_tone
-from facefusion.vision.filters import Map, blur, grow_within, smooth_ramp, smooth_step
+from facefusion.vision.filters import Map, blur, grow_within, median, smooth_ramp, smooth_step
 
 _PALE = (0.62, 0.8)
 """Share of the skin's chroma that is missing: from here it may be, from there it is no skin."""
@@ -44,7 +44,7 @@ def find_occluder(lab: Map, parts: Masks, facing: Map) -> Map:
     upper &= facing > 0.4
     if np.count_nonzero(upper) < 40:
         return np.zeros((size, size), np.float32)
-    usual = np.median(colour[upper], axis=0)
+    usual = median(colour[upper])
     chroma = np.float32(max(float(np.hypot(*usual)), _LEAST_CHROMA))
     towards_grey = usual.astype(np.float32) / (chroma * chroma)
     missing = (usual[0] - colour[..., 0]) * towards_grey[0] + (usual[1] - colour[..., 1]) * towards_grey[1]

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from facefusion.core.values import Size
 from facefusion.faces.surface import atlas
-from facefusion.vision.filters import Map, blur, resize, smooth_step
+from facefusion.vision.filters import Map, blur, median, resize, smooth_step
 
 _SHADING = 0.012
 """Width of the blur that tells shading from texture, in sides of the unwrapped picture."""
@@ -101,8 +101,8 @@ def _bent(
 ) -> Map:
     """Bring values that lie beyond a limit near it; the limits are for plain skin and for skin beside features."""
     samples = values[usual]
-    middle = np.median(samples, axis=0)
-    deviation = np.maximum(np.float32(1.4826) * np.median(np.abs(samples - middle), axis=0), least)
+    middle = median(samples)
+    deviation = np.maximum(np.float32(1.4826) * median(np.abs(samples - middle)), least)
     wide = np.float32(limits[1]) + np.float32(limits[0] - limits[1]) * plain
     limit = wide[..., None] * deviation
     beyond = np.abs(values - middle) - limit

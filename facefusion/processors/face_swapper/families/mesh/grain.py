@@ -9,7 +9,7 @@ import numpy as np
 
 from facefusion.core.values import Size
 from facefusion.faces.surface import atlas
-from facefusion.vision.filters import Map, blur, resize
+from facefusion.vision.filters import Map, blur, median, resize
 
 _SCALE = 4.0
 """What a Gaussian of this many texels takes away may be grain."""
@@ -35,7 +35,7 @@ def split_grain(detail: Map) -> tuple[Map, Map]:
     size = Size(detail.shape[1], detail.shape[0])
     skin = resize(atlas.masks(atlas.DETAIL).skin, size)
     core = skin * resize(atlas.masks(atlas.DETAIL).edge, size) > 0.9
-    strength = float(np.median(np.abs(lightness - blur(lightness, _SCALE))[core])) * 1.4826
+    strength = float(median(np.abs(lightness - blur(lightness, _SCALE))[core])) * 1.4826
     strength = min(max(strength, _LIMITS[0]), _LIMITS[1])
     smooth = cast("Map", cv2.bilateralFilter(detail, -1, _KEPT * strength, _SCALE))
     grain = (detail - smooth) * blur(skin, 2)[..., None]

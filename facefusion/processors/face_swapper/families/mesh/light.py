@@ -19,7 +19,7 @@ from facefusion.processors.face_swapper.families.mesh.calm import calm
 from facefusion.processors.face_swapper.families.mesh.grain import split_grain
 from facefusion.processors.face_swapper.families.mesh.reach import border_distance
 from facefusion.processors.face_swapper.families.mesh.skin import TEXTURE_SIZE, Skin
-from facefusion.vision.filters import Map, blur, resize, smooth_ramp, smooth_step, weighted_blur
+from facefusion.vision.filters import Map, blur, median, resize, smooth_ramp, smooth_step, weighted_blur
 
 FIELD = 48
 """Side of the maps that light is measured in."""
@@ -152,8 +152,8 @@ def _gain(
         upper = weights > 0.3
     if not upper.any():
         upper = np.ones_like(upper)
-    spread = np.median(np.abs(target[upper]), axis=0) + np.float32(7e-4)
-    ratio = (spread / (np.median(np.abs(source[upper]), axis=0) + np.float32(7e-4))).tolist()
+    spread = median(np.abs(target[upper])) + np.float32(7e-4)
+    ratio = (spread / (median(np.abs(source[upper])) + np.float32(7e-4))).tolist()
     gain = np.array(
         [
             min(

@@ -17,7 +17,7 @@ from facefusion.core.values import Landmarks478, Pixels
 from facefusion.faces.surface import topology
 from facefusion.faces.surface.tone import to_lab
 from facefusion.processors.face_swapper.families.mesh.skin import TEXTURE_SIZE
-from facefusion.vision.filters import Map, blur
+from facefusion.vision.filters import Map, blur, median
 from facefusion.vision.raster import Triangles
 
 FINE = 1.3
@@ -166,7 +166,7 @@ def _fineness(lightness: Map, scale: float) -> Fineness:
     soft = blur(lightness, FINE * scale)
     fine = np.abs(lightness - soft)
     coarser = np.abs(soft - blur(lightness, 2 * FINE * scale))
-    return Fineness(float(fine.mean() / (coarser.mean() + 1e-6)), float(np.median(fine)))
+    return Fineness(float(fine.mean() / (coarser.mean() + 1e-6)), float(median(fine.ravel())))
 
 
 @cache
