@@ -41,6 +41,13 @@ class UnsupportedMediaError(InputError):
     http_status = 415
 
 
+class StalledError(InputError):
+    """An upload stopped coming."""
+
+    http_status = 408
+    retry_may_help = True
+
+
 class BusyError(FaceFusionError):
     """For the moment no more is taken.
 

@@ -1,7 +1,7 @@
 """Options of the service. Secrets are none of them: those come from the environment, see :mod:`.environment`.
 
-The names avoid ``port`` and the like: Kubernetes sets ``FACEFUSION_PORT=tcp://...`` in every pod beside a Service of the
-name ``facefusion``, which would be taken for the option.
+The names avoid ``port`` and the like: Kubernetes sets ``FACEFUSION_PORT=tcp://...`` in every pod beside a Service of
+the name ``facefusion``, which would be taken for the option.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""The HTTP API: accepts and answers, and leaves the work to workers."""

@@ -1,0 +1,68 @@
+"""Who asks, for each route: the token is looked at, counted, and asked for the scope that the route needs."""
+
+from __future__ import annotations
+
+from typing import Annotated, cast
+
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from facefusion.service.api.service import Service
+from facefusion.service.audit import Entry
+from facefusion.service.auth import Principal, Scope
+from facefusion.service.errors import ForbiddenError, UnauthorisedError
+from facefusion.service.problems import kind_of_error
+
+BEARER = HTTPBearer(auto_error=False, description="`API_TOKEN`, or a JSON Web Token with scopes")
+Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)]
+
+
+def service_of(request: Request) -> Service:
+    """The service that the request was made to."""
+    return cast("Service", request.app.state.service)
+
+
+def address_of(request: Request) -> str:
+    """Where the request comes from; empty where that is not known."""
+    return "" if request.client is None else request.client.host
+
+
+def may_read(request: Request, credentials: Credentials) -> Principal:
+    """Who asks, where they may look at what is theirs.
+
+    Raises:
+        UnauthorisedError: there is no token that holds.
+        ForbiddenError: it does not allow this.
+        RateLimitError: they ask too often.
+    """
+    return _allowed(request, credentials, Scope.READ)
+
+
+def may_submit(request: Request, credentials: Credentials) -> Principal:
+    """Who asks, where they may upload, queue and erase. Errors are those of :func:`may_read`."""
+    return _allowed(request, credentials, Scope.SUBMIT)
+
+
+def _allowed(request: Request, credentials: HTTPAuthorizationCredentials | None, scope: Scope) -> Principal:
+    service, address = service_of(request), address_of(request)
+    token = None if credentials is None else credentials.credentials
+    try:
+        principal = service.gate.principal(token)
+    except UnauthorisedError as error:
+        service.rates.count_failure(address)
+        if token is not None:
+            service.audit.write(Entry("", address, "authenticate"), kind_of_error(error))
+        raise
+    service.rates.count_request(principal.subject)
+    try:
+        principal.require(scope)
+    except ForbiddenError as error:
+        service.audit.write(Entry(principal.subject, address, f"use {scope.value}"), kind_of_error(error))
+        raise
+    return principal
+
+
+ServiceOf = Annotated[Service, Depends(service_of)]
+AddressOf = Annotated[str, Depends(address_of)]
+Reader = Annotated[Principal, Depends(may_read)]
+Submitter = Annotated[Principal, Depends(may_submit)]

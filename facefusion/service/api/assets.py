@@ -1,0 +1,138 @@
+"""``/v1/assets``: files come in, and are erased."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
+
+from facefusion.service.api.access import AddressOf, Reader, ServiceOf, Submitter
+from facefusion.service.api.documents import AssetDocument, AssetList
+from facefusion.service.api.openapi import problems
+from facefusion.service.api.owned import own_asset
+from facefusion.service.api.service import Service
+from facefusion.service.audit import DONE, Entry
+from facefusion.service.errors import ConflictError, StalledError
+from facefusion.service.multipart import FormFile
+from facefusion.service.problems import kind_of_error
+from facefusion.service.records import Asset
+
+BLOCK = 1 << 20
+"""Bytes that are written at a time."""
+IDLE_SECONDS = 60.0
+"""After which an upload of which nothing comes is given up."""
+
+FORM = "multipart/form-data"
+BINARY = {"schema": {"type": "string", "format": "binary"}}
+UPLOAD_BODY = {
+    "requestBody": {
+        "required": True,
+        "description": "The file itself, or a form whose field `file` is it. Its name and its type are passed over.",
+        "content": {
+            "application/octet-stream": BINARY,
+            "image/*": BINARY,
+            "video/*": BINARY,
+            "audio/*": BINARY,
+            FORM: {"schema": {"type": "object", "required": ["file"], "properties": {"file": BINARY["schema"]}}},
+        },
+    }
+}
+
+router = APIRouter(prefix="/v1/assets", tags=["assets"])
+
+
+@router.post(
+    "",
+    status_code=201,
+    openapi_extra=UPLOAD_BODY,
+    responses=problems(408, 413, 415, 422, 507),
+)
+async def upload(
+    request: Request, response: Response, service: ServiceOf, address: AddressOf, principal: Submitter
+) -> AssetDocument:
+    """Upload an image, a video or a sound."""
+    entry = Entry(principal.subject, address, "upload")
+    try:
+        asset = await _receive(request, service, principal.subject)
+    except Exception as error:
+        await run_in_threadpool(service.audit.write, entry, kind_of_error(error))
+        raise
+    entry.asset, entry.hashes = asset.id, [asset.sha256]
+    await run_in_threadpool(service.audit.write, entry, DONE)
+    response.headers["Location"] = f"/v1/assets/{asset.id}"
+    return AssetDocument.of(asset)
+
+
+@router.get("")
+def list_assets(service: ServiceOf, principal: Reader) -> AssetList:
+    """List your assets, the newest first."""
+    assets = (asset for asset in service.files.assets(principal.subject) if asset.expires > service.clock())
+    return AssetList(
+        assets=[AssetDocument.of(asset) for asset in sorted(assets, key=lambda asset: asset.created, reverse=True)]
+    )
+
+
+@router.get("/{asset_id}", responses=problems(404))
+def show_asset(asset_id: str, service: ServiceOf, principal: Reader) -> AssetDocument:
+    """Look at an asset."""
+    return AssetDocument.of(own_asset(service, principal, asset_id))
+
+
+@router.delete("/{asset_id}", status_code=204, responses=problems(404, 409))
+def erase_asset(asset_id: str, service: ServiceOf, address: AddressOf, principal: Submitter) -> None:
+    """Erase an asset at once. One that a job still uses stays until that is cancelled or done."""
+    with service.audit.recording(principal.subject, address, "erase asset") as entry:
+        asset = own_asset(service, principal, asset_id)
+        entry.asset, entry.hashes = asset.id, [asset.sha256]
+        if service.queue.uses(asset.id):
+            raise ConflictError("a job uses the asset", "Cancel the job first with DELETE /v1/jobs/{id}.")
+        service.files.erase_asset(asset.id)
+
+
+async def _receive(request: Request, service: Service, owner: str) -> Asset:
+    content_type = request.headers.get("content-type", "")
+    form = FormFile(content_type) if content_type.lower().startswith(FORM) else None
+    upload = await run_in_threadpool(service.uploads.begin, owner, _announced(request))
+    try:
+        async for block in _blocks(request):
+            data = block if form is None else form.feed(block)
+            if data:
+                await run_in_threadpool(upload.write, data)
+        if form is not None:
+            form.close()
+        # A few at a time, and those that wait hold no thread that other requests need.
+        async with request.app.state.looks:
+            return await run_in_threadpool(upload.keep)
+    finally:
+        upload.close()
+
+
+async def _blocks(request: Request) -> AsyncIterator[bytes]:
+    """The body in pieces that are worth a write.
+
+    Raises:
+        StalledError: it stopped coming.
+    """
+    stream = request.stream()
+    gathered = bytearray()
+    try:
+        while True:
+            try:
+                gathered += await asyncio.wait_for(anext(stream), IDLE_SECONDS)
+            except StopAsyncIteration:
+                break
+            if len(gathered) >= BLOCK:
+                yield bytes(gathered)
+                gathered.clear()
+    except (ClientDisconnect, TimeoutError) as error:
+        raise StalledError("the upload broke off", "Send it again.") from error
+    if gathered:
+        yield bytes(gathered)
+
+
+def _announced(request: Request) -> int | None:
+    text = request.headers.get("content-length", "")
+    return int(text) if text.isascii() and text.isdigit() else None

@@ -1,0 +1,95 @@
+"""``/v1/jobs/{id}/result``: the file that a job made, whole or in parts (RFC 9110, 14)."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from fastapi import APIRouter
+from starlette.responses import FileResponse
+from starlette.types import Receive, Scope, Send
+
+from facefusion.service.api.access import AddressOf, Reader, ServiceOf
+from facefusion.service.api.openapi import problems
+from facefusion.service.api.owned import own_job
+from facefusion.service.api.service import Service
+from facefusion.service.errors import ConflictError, NotFoundError
+from facefusion.service.records import JobRecord, Result
+
+COPY_PREFIX = "result-"
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+
+
+class ResultResponse(FileResponse):
+    """Sends a result, and removes the copy that was made for that.
+
+    Args:
+        path: of the file.
+        job: that made it.
+        result: what is known of it.
+        copy: folder to remove in the end; none where the file lies where it belongs.
+    """
+
+    def __init__(self, path: Path, job: JobRecord, result: Result, copy: Path | None) -> None:
+        headers = {
+            "ETag": f'"{result.sha256}"',
+            "Cache-Control": "private, no-store",
+        }
+        name = f"{job.id}{result.extension}"
+        super().__init__(path, media_type=result.media_type, filename=name, headers=headers)
+        self._copy = copy
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            if self._copy is not None:
+                shutil.rmtree(self._copy, ignore_errors=True)
+
+
+@router.get(
+    "/{job_id}/result",
+    response_class=FileResponse,
+    responses={
+        200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}, "description": "The file."},
+        206: {"description": "The part that the header Range asks for."},
+        416: {"description": "The header Range asks for what is not there."},
+        **problems(404, 409),
+    },
+)
+def fetch_result(job_id: str, service: ServiceOf, address: AddressOf, principal: Reader) -> ResultResponse:
+    """Fetch the result of a job that is complete."""
+    with service.audit.recording(principal.subject, address, "fetch result") as entry:
+        job = own_job(service, principal, job_id)
+        entry.job = job.id
+        result = _result(service, job)
+        entry.hashes = [result.sha256]
+        folder = Path(tempfile.mkdtemp(prefix=COPY_PREFIX, dir=service.folder))
+        try:
+            path = service.files.fetch_result(job.id, folder)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        if path.is_relative_to(folder):
+            return ResultResponse(path, job, result, folder)
+        folder.rmdir()
+        return ResultResponse(path, job, result, None)
+
+
+def _result(service: Service, job: JobRecord) -> Result:
+    """What the job made.
+
+    Raises:
+        ConflictError: it is not done yet.
+        NotFoundError: it made nothing, or that has expired.
+    """
+    if not job.state.is_final:
+        raise ConflictError("the job is not done yet", "Ask again when its state is 'completed'.")
+    if job.result is None:
+        raise NotFoundError(f"the job was {job.state.value} and has no result", "Look at the job for the reason.")
+    if job.result.expires <= service.clock():
+        raise NotFoundError("the result has expired", "Queue the job again.")
+    return job.result

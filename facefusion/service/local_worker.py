@@ -1,0 +1,193 @@
+"""Does the jobs of a :class:`facefusion.service.memory_queue.MemoryQueue` in this process, one after the other."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Protocol
+
+from facefusion.config.state import Snapshot
+from facefusion.core.errors import ContentRefusedError, FaceFusionError, Stopped
+from facefusion.core.report import RunReport
+from facefusion.core.stop import StopToken
+from facefusion.observability.events import Event, EventSink, StageProgress, StageStarted
+from facefusion.service.content import MEDIA_TYPES
+from facefusion.service.memory_queue import MemoryQueue
+from facefusion.service.ports import FileStore
+from facefusion.service.records import Fault, JobRecord, JobState, Progress, Result
+from facefusion.service.steps import step_snapshot
+from facefusion.service.uploads import HOUR
+
+logger = logging.getLogger(__name__)
+
+WAIT_SECONDS = 0.2
+"""How long the queue is waited for before looking whether to end."""
+TELL_SECONDS = 0.25
+"""Between two notes of how far a job is."""
+READ_BYTES = 1 << 20
+
+PRIVATE = ("output",)
+"""Fields of a report that name a file of this machine."""
+
+
+class Executor(Protocol):
+    """Does a step. :class:`facefusion.app.engine.Engine` is it."""
+
+    def execute(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> RunReport:
+        """As the engine has it."""
+
+
+class LocalWorker:
+    """A thread that does jobs.
+
+    Args:
+        queue: to take them from.
+        files: of assets and results.
+        executor: does a step, one at a time.
+        base: how this machine does it.
+        folder: for what is made on the way.
+        hours: that results are kept.
+        clock: seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        queue: MemoryQueue,
+        files: FileStore,
+        executor: Executor,
+        base: Snapshot,
+        folder: Path,
+        hours: float,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._queue = queue
+        self._files = files
+        self._executor = executor
+        self._base = base
+        self._folder = folder
+        self._seconds = hours * HOUR
+        self._clock = clock
+        self._ending = threading.Event()
+        self._stop = StopToken()
+        self._thread = threading.Thread(target=self._work, name="jobs")
+
+    def start(self) -> None:
+        """Begin to do jobs."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop the job in work, which has failed then, and end."""
+        self._ending.set()
+        self._stop.request("the end of the service")
+        self._thread.join()
+
+    def do(self, job: JobRecord) -> None:
+        """Do one job that was taken from the queue, and note how it ended."""
+        self._stop = stop = StopToken()
+        if self._ending.is_set():
+            stop.request("the end of the service")
+        with tempfile.TemporaryDirectory(prefix="job-", dir=self._folder, ignore_cleanup_errors=True) as folder:
+            try:
+                result, report = self._make(job, Path(folder), stop)
+            except Stopped:
+                self._end_stopped(job.id)
+            except Exception as error:  # noqa: BLE001 - the job has failed, and others go on
+                state = JobState.REJECTED if isinstance(error, ContentRefusedError) else JobState.FAILED
+                self._queue.finish(job.id, state, fault=fault_of(error, Path(folder)))
+            else:
+                self._queue.finish(job.id, JobState.COMPLETED, result=result, report=report)
+
+    def _work(self) -> None:
+        while not self._ending.is_set():
+            if (job := self._queue.take(WAIT_SECONDS)) is not None:
+                self.do(job)
+
+    def _make(self, job: JobRecord, folder: Path, stop: StopToken) -> tuple[Result, dict[str, object]]:
+        target, *sources = (self._fetched(asset, folder) for asset in (job.target, *job.sources))
+        output = folder / f"result{job.extension}"
+        snapshot = step_snapshot(self._base, job.step, target, sources, output)
+        report = self._executor.execute(snapshot, _Watch(self._queue, job.id, stop), stop)
+        stop.check()
+        result = Result(
+            sha256=_digest(output),
+            size=output.stat().st_size,
+            media_type=MEDIA_TYPES[job.extension],
+            extension=job.extension,
+            expires=self._clock() + self._seconds,
+        )
+        self._files.put_result(job.id, output, result)
+        return result, {name: value for name, value in asdict(report).items() if name not in PRIVATE}
+
+    def _fetched(self, asset: str, folder: Path) -> Path:
+        own = folder / asset
+        own.mkdir(exist_ok=True)
+        return self._files.fetch(asset, own)
+
+    def _end_stopped(self, job_id: str) -> None:
+        if self._queue.is_cancelled(job_id):
+            self._queue.finish(job_id, JobState.CANCELLED)
+            return
+        fault = Fault("the service ended before the job was done", "Queue it again.", Stopped.__name__)
+        self._queue.finish(job_id, JobState.FAILED, fault=fault)
+
+
+class _Watch:
+    """Notes how far a job is, and passes on that it was cancelled."""
+
+    def __init__(self, queue: MemoryQueue, job_id: str, stop: StopToken) -> None:
+        self._queue = queue
+        self._job = job_id
+        self._stop = stop
+        self._lock = threading.Lock()
+        self._begun = self._told = time.monotonic()
+        self._counts = False
+        self._done, self._new = 0, 0
+        self._total: int | None = None
+
+    def emit(self, event: Event) -> None:
+        """Take one event."""
+        if self._queue.is_cancelled(self._job):
+            self._stop.request("its owner, who cancelled it")
+        with self._lock:
+            if isinstance(event, StageStarted):
+                self._counts = event.unit == "frame"
+                self._begun, self._done, self._new, self._total = time.monotonic(), 0, 0, event.total
+            elif isinstance(event, StageProgress) and self._counts:
+                self._done += event.amount
+                self._new += 0 if event.earlier else event.amount
+            else:
+                return
+            if self._counts:
+                self._tell()
+
+    def _tell(self) -> None:
+        now = time.monotonic()
+        if now - self._told < TELL_SECONDS and self._done != self._total:
+            return
+        self._told = now
+        rate = self._new / max(now - self._begun, TELL_SECONDS)
+        self._queue.advance(self._job, Progress(done=self._done, total=self._total, rate=rate))
+
+
+def fault_of(error: Exception, folder: Path) -> Fault:
+    """What the client is told of why a job failed: the error's texts, without the folder that its files lay in."""
+    if not isinstance(error, FaceFusionError):
+        logger.error("a job failed unexpectedly", exc_info=error)
+        return Fault("The service failed at this job", "Its operator finds the reason in the log.", "InternalError")
+    texts = (text.replace(f"{folder}/", "").replace(str(folder), "") for text in (error.fault, error.remedy))
+    fault, remedy = texts
+    return Fault(fault, remedy, type(error).__name__)
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while data := file.read(READ_BYTES):
+            digest.update(data)
+    return digest.hexdigest()

@@ -1,0 +1,132 @@
+"""Looks into an upload, in a process of its own: ``python -m facefusion.service.look FILE``.
+
+Decoders meet what strangers send for the first time here. A file that crashes one, or has it work without end, takes
+this process with it and nothing else: it holds no secrets, has a limit of time, and answers in one line of JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from facefusion.core.home import PACKAGE_PARENT
+from facefusion.service.content import HEAD, MEDIA_TYPES, extension_of
+from facefusion.service.errors import UnsupportedMediaError
+
+SECONDS = 30
+"""Of the processor; a sound file takes less than one."""
+WALL_SECONDS = 120
+MOST_MEMORY = 6 << 30
+"""Bytes of address space: the first frame of the largest video that there is, and libraries."""
+
+PASSED = ("PATH", "SYSTEMROOT", "LANG", "TMPDIR", "TEMP")
+"""Variables that the process gets; none holds a secret."""
+
+REMEDY = "Send an image, a video or a sound file that opens in a player."
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a file holds."""
+
+    media_type: str
+    extension: str
+    """That files of the type have, with its dot."""
+
+
+def look(path: Path) -> Content:
+    """Look into a file, in another process.
+
+    Raises:
+        UnsupportedMediaError: it is nothing that can be worked on.
+    """
+    environment = {name: os.environ[name] for name in PASSED if name in os.environ}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", __name__, str(path.absolute())],
+            env={**environment, "PYTHONPATH": str(PACKAGE_PARENT)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=WALL_SECONDS,
+            check=False,
+        )
+        answer = json.loads(done.stdout.splitlines()[-1])
+    except (subprocess.TimeoutExpired, ValueError, IndexError) as error:
+        raise UnsupportedMediaError("the upload cannot be read: looking into it did not end well", REMEDY) from error
+    return read_answer(answer)
+
+
+def read_answer(answer: Mapping[str, str]) -> Content:
+    """What the process found.
+
+    Raises:
+        UnsupportedMediaError: it found nothing that can be worked on.
+    """
+    if "fault" in answer:
+        raise UnsupportedMediaError(answer["fault"], REMEDY)
+    return Content(answer["media_type"], answer["extension"])
+
+
+def look_here(path: Path) -> Content:
+    """Look into a file in this process, which is for files that can be trusted.
+
+    Raises:
+        UnsupportedMediaError: as in :func:`look`.
+    """
+    with path.open("rb") as file:
+        extension = extension_of(file.read(HEAD))
+    if extension is None:
+        raise UnsupportedMediaError("the upload is of no format that is known here", REMEDY)
+    # FFmpeg, Pillow and the rest take longer to come in than most uploads to be told for what they are.
+    from facefusion.core.errors import MediaError  # noqa: PLC0415
+    from facefusion.core.formats import MediaKind, kind_of  # noqa: PLC0415
+    from facefusion.media.probe import probe  # noqa: PLC0415
+    from facefusion.media.sound_file import probe_sound  # noqa: PLC0415
+
+    promised = kind_of(Path(f"_{extension}"))
+    try:
+        if promised is MediaKind.AUDIO:
+            probe_sound(path)
+        else:
+            found = probe(path)
+            if extension == ".png" and found.kind is MediaKind.VIDEO:
+                extension = ".apng"
+    except MediaError as error:
+        raise UnsupportedMediaError(_without(str(path), error.fault), REMEDY) from error
+    return Content(MEDIA_TYPES[extension], extension)
+
+
+def _without(path: str, fault: str) -> str:
+    name = Path(path).name
+    return fault.replace(path, "the upload").replace(name, "the upload")
+
+
+def _limit() -> None:
+    if sys.platform == "win32":
+        return
+    import resource  # noqa: PLC0415 - Windows has none
+
+    for kind, most in ((resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_AS, MOST_MEMORY), (resource.RLIMIT_CORE, 0)):
+        with contextlib.suppress(ValueError, OSError):  # a tighter limit holds already
+            resource.setrlimit(kind, (most, most))
+
+
+def main(words: list[str]) -> int:
+    """Look into the file that is named, and say on the output stream what it is."""
+    _limit()
+    try:
+        answer = asdict(look_here(Path(words[0])))
+    except UnsupportedMediaError as error:
+        answer = {"fault": error.fault}
+    sys.stdout.write(f"{json.dumps(answer)}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

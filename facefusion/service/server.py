@@ -1,0 +1,201 @@
+"""The API, put together and served until it is to end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import uvicorn
+
+from facefusion.config.state import Snapshot
+from facefusion.core.errors import SetupError
+from facefusion.core.stop import POLL_SECONDS, StopToken
+from facefusion.service.api.app import create_app
+from facefusion.service.api.service import Service
+from facefusion.service.audit import AuditLog
+from facefusion.service.auth import Gate, address_to_bind
+from facefusion.service.environment import Secrets
+from facefusion.service.files import FolderStore, open_files
+from facefusion.service.health import Readiness, queue_look, storage_look
+from facefusion.service.kept_files import make_private
+from facefusion.service.local_worker import Executor, LocalWorker
+from facefusion.service.logs import adopt_libraries
+from facefusion.service.look import look
+from facefusion.service.memory_queue import MemoryQueue
+from facefusion.service.monitoring import begin_monitoring
+from facefusion.service.ports import JobQueue
+from facefusion.service.rates import RateLimits
+from facefusion.service.retention import Retention
+from facefusion.service.settings import GIGABYTE, MonitoringSettings, ServiceSettings
+from facefusion.service.signed_tokens import build_gate
+from facefusion.service.steps import StepRules
+from facefusion.service.uploads import UploadLimits, Uploads
+
+logger = logging.getLogger(__name__)
+
+AUDIT_FILE = "audit.jsonl"
+PARTS_FOLDER = "uploads"
+WORK_FOLDER = "work"
+GRACE_SECONDS = 10
+"""That requests have to come to their end when the service is to."""
+WAITING_CONNECTIONS = 512
+
+Say = Callable[[str], None]
+"""Tells the operator something, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the service answers."""
+
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        """For people."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+
+def serve(snapshot: Snapshot, environment: Mapping[str, str], executor: Executor, say: Say, stop: StopToken) -> None:
+    """Answer requests until ``stop`` is requested.
+
+    Args:
+        snapshot: the settings in force.
+        environment: the process's, where secrets are.
+        executor: does jobs, where there is no Redis and so no fleet.
+        say: tells the operator.
+        stop: ends it.
+
+    Raises:
+        SetupError: others could reach a service without a token, the address is taken, or a secret cannot be used.
+        OptionError: a setting is not allowed.
+        ServiceUnavailableError: the storage cannot be written to.
+    """
+    settings = snapshot.get(ServiceSettings)
+    secrets = Secrets.of(environment)
+    gate = build_gate(settings, secrets)
+    host = address_to_bind(settings.listen_host, is_open=gate.is_open)
+    files = open_files(settings.storage_path)
+    adopt_libraries()
+    with _queue(snapshot, secrets, files, executor) as queue:
+        service = _assemble(snapshot, secrets, gate, files, queue)
+        _Server(service, host, settings, say, stop).run()
+
+
+@contextlib.contextmanager
+def _queue(snapshot: Snapshot, secrets: Secrets, files: FolderStore, executor: Executor) -> Iterator[JobQueue]:
+    """What keeps the jobs: the fleet's Redis, or this process, which does them itself then."""
+    settings = snapshot.get(ServiceSettings)
+    if url := secrets.redis_url or settings.redis_url:
+        from facefusion.service.redis_link import RedisLink  # noqa: PLC0415 - not needed without Redis
+        from facefusion.service.redis_queue import RedisQueue  # noqa: PLC0415
+
+        link = RedisLink(url)
+        try:
+            yield RedisQueue(link)
+        finally:
+            link.close()
+        return
+    queue = MemoryQueue()
+    folder = make_private(settings.storage_path.absolute() / WORK_FOLDER)
+    worker = LocalWorker(queue, files, executor, snapshot, folder, settings.retention_hours)
+    worker.start()
+    try:
+        yield queue
+    finally:
+        worker.close()
+
+
+def _assemble(snapshot: Snapshot, secrets: Secrets, gate: Gate, files: FolderStore, queue: JobQueue) -> Service:
+    settings = snapshot.get(ServiceSettings)
+    storage = settings.storage_path.absolute()
+    parts = make_private(storage / PARTS_FOLDER)
+    uploads = Uploads(files, parts, UploadLimits.of(settings), look)
+    audit = AuditLog(settings.audit_path or storage / AUDIT_FILE)
+    audit.check()
+    metrics = begin_monitoring(
+        places={"storage": storage}, queue=queue, address=snapshot.get(MonitoringSettings).metrics_address
+    )
+    least = round(settings.minimum_free_space * GIGABYTE)
+    return Service(
+        settings=settings,
+        gate=gate,
+        rates=RateLimits(settings.requests_per_minute, secrets.redis_url or settings.redis_url),
+        queue=queue,
+        files=files,
+        uploads=uploads,
+        retention=Retention(files, queue, (uploads.sweep, files.sweep), settings.retention_hours),
+        rules=StepRules(snapshot, settings.client_options),
+        audit=audit,
+        readiness=Readiness({"queue": queue_look(queue), "storage": storage_look(files, least)}),
+        exposition=metrics.exposition,
+        observe=metrics.request_answered,
+        folder=parts,
+    )
+
+
+class _Server:
+    """The web server, which begins and ends as the rest of the program does."""
+
+    def __init__(self, service: Service, host: str, settings: ServiceSettings, say: Say, stop: StopToken) -> None:
+        self._service = service
+        self._host = host
+        self._say = say
+        self._stop = stop
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                create_app(service),
+                host=host,
+                port=settings.listen_port,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=bool(settings.trusted_proxies),
+                forwarded_allow_ips=list(settings.trusted_proxies),
+                timeout_graceful_shutdown=GRACE_SECONDS,
+                backlog=WAITING_CONNECTIONS,
+                ws="none",
+                lifespan="on",
+            )
+        )
+
+    def run(self) -> None:
+        """Serve until a stop is requested.
+
+        Raises:
+            SetupError: the address cannot be listened on.
+        """
+        try:
+            asyncio.run(self._serve())
+        except SystemExit as error:  # uvicorn's way to say that it could not begin; its log has the reason
+            raise SetupError(
+                f"{self._host}:{self._server.config.port} cannot be listened on",
+                "Another program listens there, or the address is not this machine's; choose another --listen-port.",
+            ) from error
+
+    async def _serve(self) -> None:
+        watching = asyncio.create_task(self._watch())
+        try:
+            await self._server.serve()
+        finally:
+            watching.cancel()
+
+    async def _watch(self) -> None:
+        while not self._server.started:
+            if self._stop.requested:
+                break
+            await asyncio.sleep(POLL_SECONDS)
+        else:
+            place = Place(*self._server.servers[0].sockets[0].getsockname()[:2])
+            self._say(f"Serving the API on {place.url}; its documentation is {place.url}/docs")
+            if self._service.gate.is_open:
+                self._say("No token is set: only this machine can reach it.")
+        while not self._stop.requested:
+            await asyncio.sleep(POLL_SECONDS)
+        self._service.streams.ending.set()
+        self._server.should_exit = True
