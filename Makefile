@@ -2,6 +2,8 @@
 # make test   sets up and runs the tests, as many at once as there are cores (ARGUMENTS="-n 0": one after the other)
 # make test-long  sets up and runs the long proofs, one after the other: kills at many moments, long videos, a thousand
 #             jobs in one process, a queue of ten thousand, broken files of every kind
+# make test-service  sets up with the packages of the service and runs its tests, which need redis-server, promtool and
+#             amtool (Debian: redis-server, prometheus, prometheus-alertmanager), and fails where one is missing
 # make speed  sets up, measures for half a minute and warns where a run takes longer over its floor than is kept
 # make check  sets up and runs the formatter, the linter, the type checker, the import contracts
 #             and the comparison of generated files with what the options say
@@ -14,7 +16,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-long speed check setup setup-development generate clean
+.PHONY: run test test-long test-service speed check setup setup-development setup-service generate clean
 
 run: setup
 	@mkdir -p output
@@ -26,10 +28,15 @@ test: setup-development
 test-long: setup-development
 	@$(BIN)/python -m pytest -m "slow and not gpu" $(ARGUMENTS)
 
+test-service: setup-service
+	@$(BIN)/python scripts/check_service_programs.py
+	@$(BIN)/python -m pytest -m "service and not gpu and not slow" tests $(ARGUMENTS)
+
 speed: setup-development
 	@$(BIN)/python scripts/check_speed.py $(ARGUMENTS)
 
-check: setup-development
+# The type checker has to see the packages that the service is built on.
+check: setup-service
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -44,6 +51,9 @@ setup:
 
 setup-development:
 	@$(PYTHON) scripts/setup_environment.py --environment $(VENV) --development
+
+setup-service:
+	@$(PYTHON) scripts/setup_environment.py --environment $(VENV) --development --service
 
 clean:
 	rm -rf $(VENV) output/demo.mp4 .caches .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 RUN_REQUIREMENTS = "requirements.txt"
 DEVELOPMENT_REQUIREMENTS = "requirements-dev.txt"
 CUDA_REQUIREMENTS = "requirements-cuda.txt"
+SERVICE_REQUIREMENTS = "requirements-service.txt"
+SERVICE_DEVELOPMENT_REQUIREMENTS = "requirements-service-dev.txt"
 
 SUPPORTED_VERSIONS = ((3, 11), (3, 12), (3, 13))
 OLDEST_DRIVER = 580
@@ -177,13 +179,17 @@ def old_driver_message(version: str) -> str | None:
     )
 
 
-def wanted_files(*, development: bool, driver: str | None) -> list[str]:
+def wanted_files(*, development: bool, driver: str | None, service: bool = False) -> list[str]:
     """Names of the requirement files to install."""
     names = [RUN_REQUIREMENTS]
     if driver is not None and old_driver_message(driver) is None:
         names.append(CUDA_REQUIREMENTS)
+    if service:
+        names.append(SERVICE_REQUIREMENTS)
     if development:
         names.append(DEVELOPMENT_REQUIREMENTS)
+    if service and development:
+        names.append(SERVICE_DEVELOPMENT_REQUIREMENTS)
     return names
 
 
@@ -267,15 +273,16 @@ def make_opencv_work(environment: Path) -> None:
         raise EnvironmentSetupError(f"OpenCV cannot be imported in {environment}: {error.splitlines()[-1]}")
 
 
-def set_up(environment: Path, *, development: bool, driver: str | None) -> None:
+def set_up(environment: Path, *, development: bool, driver: str | None, service: bool = False) -> None:
     """Bring the environment to what the requirement files say; quick where it is there already.
 
     Args:
         environment: its folder.
         development: with the tools for tests and checks.
         driver: version of the NVIDIA driver to set up for; none for the processor alone.
+        service: with what the API and the workers of a fleet need.
     """
-    names = wanted_files(development=development, driver=driver)
+    names = wanted_files(development=development, driver=driver, service=service)
     wanted = digests(names)
     usable = is_usable(environment)
     installed = read_stamp(environment) if usable else {}
@@ -301,13 +308,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Make the virtual environment that FaceFusion runs in.")
     parser.add_argument("--environment", type=Path, default=ROOT / ".venv", help="its folder (default: %(default)s)")
     parser.add_argument("--development", action="store_true", help="with the tools for tests and checks")
+    parser.add_argument("--service", action="store_true", help="with what the API and the workers of a fleet need")
     parser.add_argument(
         "--cuda", action="store_true", help="for an NVIDIA card that is not in this machine, as when an image is built"
     )
     arguments = parser.parse_args()
     driver = str(OLDEST_DRIVER) if arguments.cuda else driver_version()
     try:
-        set_up(arguments.environment, development=arguments.development, driver=driver)
+        set_up(arguments.environment, development=arguments.development, driver=driver, service=arguments.service)
     except EnvironmentSetupError as error:
         print(f"set-up: {error}", file=sys.stderr)
         return 2

@@ -29,6 +29,8 @@ from facefusion.observability.events import EventSink
 from facefusion.observability.settings import LogSettings
 from facefusion.observability.sinks import TerminalSink
 from facefusion.observability.terminal import Terminal
+from facefusion.service.fleet_settings import SubmitSettings
+from facefusion.service.settings import MonitoringSettings, ServiceSettings
 
 
 def main(words: Sequence[str] | None = None, application: Application | None = None) -> int:
@@ -53,7 +55,8 @@ def main(words: Sequence[str] | None = None, application: Application | None = N
 def program_schema(application: Application) -> Schema:
     """All options of the program, the command line's own among them."""
     own = (AutoTuneSettings, BenchmarkSettings, DoctorSettings, ModelsSettings, UisSettings, LogSettings)
-    groups = (*application.settings_groups(), *own)
+    service = (ServiceSettings, MonitoringSettings, SubmitSettings)
+    groups = (*application.settings_groups(), *own, *service)
     return Schema.of(groups, application.option_choices(), application.awaited_choices())
 
 

@@ -129,15 +129,18 @@ JOB_COMMANDS = (
 )
 PROCESSING_COMMANDS = (*RUN_COMMANDS, "batch-run", "benchmark")
 """Commands that are told on their own line what to make, and make it."""
-STEP_COMMANDS = (*PROCESSING_COMMANDS, *JOB_STEP_COMMANDS)
-"""Commands that say what is to be made."""
-EXECUTION_COMMANDS = (*PROCESSING_COMMANDS, *JOB_RUN_COMMANDS)
+SERVICE_COMMANDS = ("serve", "worker", "submit")
+"""Commands of the service: one answers requests, one works for a fleet, one sends files to it."""
+STEP_COMMANDS = (*PROCESSING_COMMANDS, *JOB_STEP_COMMANDS, "serve", "submit")
+"""Commands that say what is to be made; for a server, where the client says nothing."""
+EXECUTION_COMMANDS = (*PROCESSING_COMMANDS, *JOB_RUN_COMMANDS, "serve", "worker")
 """Commands that process media."""
 EVERY_COMMAND = (
     *PROCESSING_COMMANDS,
     "force-download",
     "models",
     *JOB_COMMANDS,
+    *SERVICE_COMMANDS,
     "doctor",
     "clean",
     "config",

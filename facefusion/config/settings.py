@@ -10,6 +10,7 @@ from facefusion.config.option import (
     JOB_COMMANDS,
     JOB_STEP_COMMANDS,
     RUN_COMMANDS,
+    SERVICE_COMMANDS,
     Scope,
     option,
     settings_group,
@@ -20,6 +21,8 @@ TARGET_COMMANDS = (*RUN_COMMANDS, *JOB_STEP_COMMANDS)
 """Commands that name one target."""
 JOBS_FOLDER_COMMANDS = (*RUN_COMMANDS, "batch-run", *JOB_COMMANDS)
 MANY_JOBS_COMMANDS = ("job-submit-all", "job-delete-all")
+OUTCOME_COMMANDS = tuple(name for name in EXECUTION_COMMANDS if name not in ("benchmark", *SERVICE_COMMANDS))
+"""Commands that end with what became of the files they were given."""
 
 
 @settings_group(section="paths")
@@ -79,7 +82,7 @@ class PathsSettings:
     )
 
 
-@settings_group(section="patterns", commands=("batch-run",))
+@settings_group(section="patterns", commands=("batch-run", "submit"))
 class PatternsSettings:
     """Which files a batch takes, and what it calls the results."""
 
@@ -133,7 +136,7 @@ class MiscSettings:
         False,
         "end with status 1 if any frame was passed through unchanged",
         scope=Scope.JOB,
-        commands=tuple(name for name in EXECUTION_COMMANDS if name != "benchmark"),
+        commands=OUTCOME_COMMANDS,
         own=True,
     )
     report: Path | None = option(
@@ -148,7 +151,7 @@ class MiscSettings:
         False,
         "begin from the first frame, also where an earlier run of the same step did not come to its end",
         scope=Scope.JOB,
-        commands=tuple(name for name in EXECUTION_COMMANDS if name != "benchmark"),
+        commands=OUTCOME_COMMANDS,
         own=True,
     )
 

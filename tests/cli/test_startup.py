@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 HEAVY = {
     *("PIL", "av", "cv2", "ffmpeg", "imagecodecs", "numpy", "onnx", "onnxruntime", "pillow_heif", "psutil", "tflite"),
     "tqdm",
+    *("celery", "fastapi", "kombu", "prometheus_client", "redis", "uvicorn"),
 }
 CODE = """
 import sys
@@ -30,6 +31,8 @@ raise SystemExit(code)
         (("--version",), 0),
         (("run", "--help"), 0),
         (("job-run-all", "--help"), 0),
+        (("worker", "--help"), 0),
+        (("submit", "--help"), 0),
         (("job-list", "queued"), 1),
         (("job-create", "one"), 0),
         (("config",), 0),

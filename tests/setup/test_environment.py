@@ -82,6 +82,16 @@ def test_the_card_and_the_use_decide_what_is_installed(development, driver, name
     assert setup.wanted_files(development=development, driver=driver) == names
 
 
+def test_the_service_is_installed_where_it_is_asked_for():
+    names = ["requirements.txt", "requirements-service.txt"]
+    assert setup.wanted_files(development=False, driver=None, service=True) == names
+    assert setup.wanted_files(development=True, driver=None, service=True) == [
+        *names,
+        "requirements-dev.txt",
+        "requirements-service-dev.txt",
+    ]
+
+
 def test_an_old_driver_is_told_what_fits_it():
     assert setup.old_driver_message("580.65.06") is None
     assert setup.old_driver_message("575.57.08") == (

@@ -12,7 +12,13 @@ from packaging.requirements import Requirement
 from scripts.setup_environment import SUPPORTED_VERSIONS
 
 ROOT = Path(__file__).parents[2]
-FILES = ("requirements.txt", "requirements-cuda.txt", "requirements-dev.txt")
+FILES = (
+    "requirements.txt",
+    "requirements-cuda.txt",
+    "requirements-dev.txt",
+    "requirements-service.txt",
+    "requirements-service-dev.txt",
+)
 
 
 def requirements(name: str) -> list[Requirement]:
@@ -28,7 +34,7 @@ def version(name: str, package: str) -> str:
 @pytest.mark.parametrize("name", FILES)
 def test_every_package_is_pinned_exactly_and_once(name):
     entries = requirements(name)
-    assert [str(entry) for entry in entries if not re.fullmatch(r"==[\w.]+", str(entry.specifier))] == []
+    assert [str(entry) for entry in entries if not re.fullmatch(r"==[\w.!]+", str(entry.specifier))] == []
     assert len({entry.name for entry in entries}) == len(entries)
 
 
@@ -66,9 +72,13 @@ def test_tensorrt_is_of_the_line_that_the_runtime_links():
     assert version("requirements-cuda.txt", "tensorrt-cu13-libs").split(".")[0] == "10"
 
 
-@pytest.mark.parametrize("name", FILES[1:])
+@pytest.mark.parametrize("name", FILES[1:-1])
 def test_the_other_lists_hold_the_versions_of_the_first(name):
     assert "-r requirements.txt" in (ROOT / name).read_text().splitlines()
+
+
+def test_tests_of_the_service_hold_the_versions_of_its_list():
+    assert "-r requirements-service.txt" in (ROOT / FILES[-1]).read_text().splitlines()
 
 
 def test_the_package_and_the_set_up_agree_on_python():

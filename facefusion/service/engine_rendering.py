@@ -1,0 +1,126 @@
+"""The engine as workers use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from facefusion.app.step_plan import StepPlan
+from facefusion.config.state import Snapshot
+from facefusion.core.errors import SegmentError
+from facefusion.core.report import RunReport
+from facefusion.core.stop import StopToken
+from facefusion.observability.events import EventSink
+from facefusion.service.records import JobRecord
+from facefusion.service.rendering import JobFiles, Plan
+from facefusion.service.steps import step_snapshot
+
+OF_A_MACHINE = ("output",)
+"""Fields of a report that name a file."""
+
+
+class Divider(Protocol):
+    """What is needed of the engine. :class:`facefusion.app.engine.Engine` is it."""
+
+    def execute(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> RunReport:
+        """As the engine has it."""
+
+    def plan(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> StepPlan:
+        """As the engine has it."""
+
+    def render(
+        self, snapshot: Snapshot, plan: StepPlan, number: int, folder: Path, token: str, events: EventSink,
+        stop: StopToken,
+    ) -> Mapping[str, object]:  # fmt: skip
+        """As the engine has it."""
+
+    def join(
+        self, snapshot: Snapshot, plan: StepPlan, folder: Path, records: Sequence[Mapping[str, object]],
+        events: EventSink, stop: StopToken,
+    ) -> RunReport:  # fmt: skip
+        """As the engine has it."""
+
+    def release_models(self) -> None:
+        """As the engine has it."""
+
+
+class EngineRenderer:
+    """A :class:`~facefusion.service.rendering.Renderer` of the engine. What is not divided is one segment.
+
+    Args:
+        engine: the program; built once, so that its models stay loaded.
+        base: how this machine does it.
+        breed: the engine's word for this machine and program, with these settings.
+    """
+
+    def __init__(self, engine: Divider, base: Snapshot, breed: str) -> None:
+        self._engine = engine
+        self._base = base
+        self._breed = breed
+
+    @property
+    def breed(self) -> str:
+        """See the port."""
+        return self._breed
+
+    def plan(self, job: JobRecord, files: JobFiles, events: EventSink, stop: StopToken) -> Plan:
+        """See the port."""
+        plan = self._engine.plan(self._settings(job, files, files.output), events, stop)
+        return Plan(plan.to_json(), plan.segments)
+
+    def render(
+        self,
+        job: JobRecord,
+        files: JobFiles,
+        plan: Mapping[str, object],
+        number: int,
+        token: str,
+        events: EventSink,
+        stop: StopToken,
+    ) -> Mapping[str, object]:
+        """See the port."""
+        step = StepPlan.from_json(plan)
+        if step.is_divided:
+            snapshot = self._settings(job, files, files.output)
+            return self._engine.render(snapshot, step, number, files.segments, token, events, stop)
+        whole = files.segments / f"whole-{token}{job.extension}"
+        report = self._engine.execute(self._settings(job, files, whole), events, stop)
+        return {"file": whole.name, "report": _document(report, files)}
+
+    def join(
+        self,
+        job: JobRecord,
+        files: JobFiles,
+        plan: Mapping[str, object],
+        manifests: Sequence[Mapping[str, object]],
+        events: EventSink,
+        stop: StopToken,
+    ) -> Mapping[str, object]:
+        """See the port."""
+        step = StepPlan.from_json(plan)
+        if step.is_divided:
+            snapshot = self._settings(job, files, files.output)
+            report = self._engine.join(snapshot, step, files.segments, manifests, events, stop)
+            return _document(report, files)
+        (manifest,) = manifests
+        try:
+            (files.segments / str(manifest["file"])).replace(files.output)
+        except FileNotFoundError as error:
+            raise SegmentError("the result is gone before it was delivered", "Make it again.", number=0) from error
+        return cast("Mapping[str, object]", manifest["report"])
+
+    def release(self) -> None:
+        """See the port."""
+        self._engine.release_models()
+
+    def _settings(self, job: JobRecord, files: JobFiles, output: Path) -> Snapshot:
+        return step_snapshot(self._base, job.step, files.target, files.sources, output)
+
+
+def _document(report: RunReport, files: JobFiles) -> dict[str, object]:
+    """A report without the paths of this machine."""
+    fields: dict[str, Any] = {name: value for name, value in asdict(report).items() if name not in OF_A_MACHINE}
+    fields["notices"] = [files.without_paths(notice) for notice in report.notices]
+    return fields

@@ -1,0 +1,110 @@
+"""A worker, put together: engine, storage, Redis and metrics."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from dataclasses import dataclass
+from typing import cast
+
+import psutil
+
+from facefusion.core.stop import StopToken
+from facefusion.observability.events import Event, EventSink
+from facefusion.service.celery_app import make_celery
+from facefusion.service.instruments import Metrics
+from facefusion.service.leases import LEASE_SECONDS, Leases
+from facefusion.service.ports import FileStore
+from facefusion.service.records import JobRecord
+from facefusion.service.redis_link import RedisLink
+from facefusion.service.redis_queue import RedisQueue
+from facefusion.service.rendering import Renderer
+from facefusion.service.tasks import UnitDesk, Voice
+from facefusion.service.worker import MemoryRoom, Worker
+
+HOUR = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class MeteredVoice:
+    """Passes on what a worker does, and counts it.
+
+    Args:
+        events: told what happens while a unit is done.
+        metrics: count.
+        worker: one of a few names.
+    """
+
+    events: EventSink
+    metrics: Metrics
+    worker: str
+
+    def emit(self, event: Event) -> None:
+        """Pass an event on."""
+        self.events.emit(event)
+        self.metrics.emit(event)
+
+    def segment_done(self) -> None:
+        """Count it."""
+        self.metrics.segment_done()
+
+    def segment_retried(self) -> None:
+        """Count it."""
+        self.metrics.segment_retried()
+
+    def job_ended(self, job: JobRecord) -> None:
+        """Count the job, and what all workers did for it."""
+        self.metrics.job_ended(job, self.worker)
+        report = job.report
+        if report is not None:
+            self.metrics.work_done(
+                frames=cast("int", report["frames"]),
+                faces=cast("int", report["faces"]),
+                stages=cast("dict[str, float]", report["stages"]),
+                models=cast("dict[str, str]", report["models"]),
+            )
+
+
+def run_worker(
+    url: str,
+    renderer: Renderer,
+    files: FileStore,
+    voice: Voice,
+    stop: StopToken,
+    *,
+    retention_hours: float,
+    memory_limit: float = 0.0,
+    lease_seconds: float = LEASE_SECONDS,
+) -> None:
+    """Work for the fleet until ``stop`` is requested, and the unit at hand is done.
+
+    Args:
+        url: of Redis.
+        renderer: makes the pictures.
+        files: that the fleet shares.
+        voice: is told what is done.
+        stop: ends it.
+        retention_hours: how long results are kept.
+        memory_limit: gigabytes that this worker may use; 0 for what there is.
+        lease_seconds: after which it counts as lost when it says nothing.
+
+    Raises:
+        ServiceUnavailableError: Redis cannot be used at the start.
+    """
+    link = RedisLink(url)
+    leases = Leases(link, f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}", lease_seconds=lease_seconds)
+    process = psutil.Process()
+    desk = UnitDesk(
+        RedisQueue(link),
+        leases,
+        files,
+        renderer,
+        voice,
+        MemoryRoom(memory_limit, lambda: process.memory_info().rss),
+        retention_seconds=retention_hours * HOUR,
+    )
+    try:
+        Worker(make_celery(url), leases, renderer.breed, desk.do).run(stop)
+    finally:
+        link.close()

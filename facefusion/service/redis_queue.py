@@ -1,0 +1,164 @@
+"""The queue of jobs in Redis."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from facefusion.service.errors import ConflictError, NotFoundError, QueueFullError
+from facefusion.service.records import JobEvent, JobRecord, Priority
+from facefusion.service.redis_link import BLOCK_SECONDS, RedisLink, reaching
+from facefusion.service.redis_records import content_digest, event_of, job_of, record_text
+
+KEPT_SECONDS = 7 * 24 * 3600.0
+"""How long a job that is final is remembered."""
+ONCE_SECONDS = 24 * 3600
+"""How long an idempotency key counts."""
+MOST_LISTED = 1000
+"""Jobs that one listing gives at most."""
+
+
+class RedisQueue:
+    """A :class:`~facefusion.service.ports.JobQueue` that all machines of a fleet share. Thread-safe.
+
+    What a method changes it changes in one script, so that a crash at any moment leaves all of it or nothing. Jobs are
+    handed to workers by messages, which are sent by whoever is next: ``announce`` here, or a worker a second later.
+
+    Args:
+        link: to Redis.
+        announce: sends what messages are due; where none is given, workers do.
+        kept_seconds: how long a job that is final is remembered.
+    """
+
+    def __init__(
+        self, link: RedisLink, announce: Callable[[], None] | None = None, kept_seconds: float = KEPT_SECONDS
+    ) -> None:
+        self._link = link
+        self._announce = announce
+        self._kept = kept_seconds
+
+    def submit(self, job: JobRecord, *, idempotency_key: str | None, most_waiting: int) -> JobRecord:
+        """See the port. A job whose id is in use already is a conflict too."""
+        once = "" if idempotency_key is None else sha256(f"{job.owner}\0{idempotency_key}".encode()).hexdigest()
+        outcome, job_id = self._link.run(
+            "submit",
+            None,
+            job.id,
+            record_text(job),
+            job.owner,
+            job.priority.value,
+            job.created,
+            most_waiting,
+            once,
+            content_digest(job),
+            ONCE_SECONDS,
+            *dict.fromkeys(job.assets),
+        )
+        if outcome == "conflict":
+            raise ConflictError(
+                "the idempotency key was used for another job", "Use a new one, or ask for the very same again."
+            )
+        if outcome == "full":
+            raise QueueFullError(f"{most_waiting} jobs wait already", "Try again later.")
+        if outcome == "queued" and self._announce is not None:
+            self._announce()
+        return self._expect(job_id)
+
+    def find(self, job_id: str) -> JobRecord | None:
+        """See the port."""
+        fields = self._link.call("HGETALL", self._link.key("job", job_id))
+        return job_of(job_id, fields) if fields else None
+
+    def list(self, owner: str | None, *, limit: int, before: str | None) -> Sequence[JobRecord]:
+        """See the port. At most :data:`MOST_LISTED` are listed at a time.
+
+        Raises:
+            NotFoundError: the job ``before`` which to go on is not there any more.
+        """
+        index = self._link.key("jobs") if owner is None else self._link.key("jobs-of", owner)
+        first = 0
+        if before is not None:
+            rank = self._link.call("ZREVRANK", index, before)
+            if rank is None:
+                raise NotFoundError(f"there is no job {before} to go on from", "List from the newest on.")
+            first = rank + 1
+        last = first + min(limit, MOST_LISTED) - 1
+        names = self._link.call("ZREVRANGE", index, first, last) if last >= first else []
+        found = (self.find(name) for name in names)
+        return [job for job in found if job is not None]
+
+    def cancel(self, job_id: str) -> JobRecord | None:
+        """See the port. The job is final at once; whoever works on it finds out within seconds."""
+        self._link.run("cancel", None, job_id, self._kept)
+        return self.find(job_id)
+
+    def erase(self, job_id: str) -> None:
+        """See the port.
+
+        Raises:
+            ConflictError: it is not final.
+        """
+        if self._link.run("erase", None, job_id) == "open":
+            raise ConflictError(f"the job {job_id} is not at its end", "Cancel it first.")
+
+    async def events(self, job_id: str, after: str | None) -> AsyncIterator[JobEvent]:
+        """See the port. Where no event is named, the first one is how the job stands."""
+        stream = self._link.key("events", job_id)
+        client = self._link.listener()
+        try:
+            with reaching():
+                for event in _events(await client.execute_command("XREVRANGE", stream, "+", "-", "COUNT", 1)):
+                    if after is None:
+                        yield event
+                    if event.state.is_final and after in (None, event.id):
+                        return
+                    after = after or event.id
+                while after is not None and await client.execute_command("EXISTS", stream):
+                    wait = round(BLOCK_SECONDS * 1000)
+                    news = await client.execute_command("XREAD", "BLOCK", wait, "STREAMS", stream, after)
+                    for event in _events(_entries(news)):
+                        yield event
+                        after = event.id
+                        if event.state.is_final:
+                            return
+        finally:
+            await client.aclose()
+
+    def waiting(self) -> Mapping[Priority, int]:
+        """See the port."""
+        return {each: self._link.call("ZCARD", self._link.key("waiting", each.value)) for each in Priority}
+
+    def oldest_waiting(self) -> float | None:
+        """When the job that waits longest was submitted, in seconds since 1970; none where none waits."""
+        times = []
+        for each in Priority:
+            first = self._link.call("ZRANGE", self._link.key("waiting", each.value), 0, 0, "WITHSCORES")
+            times += [float(score) for _, score in first]
+        return min(times, default=None)
+
+    def uses(self, asset_id: str) -> bool:
+        """See the port."""
+        return bool(self._link.call("EXISTS", self._link.key("uses", asset_id)))
+
+    def workers(self) -> int:
+        """How many workers were seen of late."""
+        return int(self._link.call("ZCARD", self._link.key("workers")))
+
+    def _expect(self, job_id: str) -> JobRecord:
+        job = self.find(job_id)
+        if job is None:
+            raise NotFoundError(f"the job {job_id} was erased meanwhile", "Submit it again.")
+        return job
+
+
+def _entries(news: Any) -> Any:  # noqa: ANN401 - a list of streams, or a mapping in the newer protocol
+    if not news:
+        return []
+    if isinstance(news, dict):
+        return next(iter(news.values()))[0]
+    return news[0][1]
+
+
+def _events(entries: Any) -> list[JobEvent]:  # noqa: ANN401 - as the library gives them
+    return [event_of(event_id, fields) for event_id, fields in entries]

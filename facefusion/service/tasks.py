@@ -1,0 +1,270 @@
+"""What a worker does with a unit: it takes it, does it, and commits what came of it."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from facefusion.core.errors import (
+    ContentRefusedError,
+    FaceFusionError,
+    ResourceError,
+    SegmentError,
+    SetupError,
+    Stopped,
+)
+from facefusion.core.stop import StopToken
+from facefusion.observability.events import Event, EventSink, Fanout
+from facefusion.service.content import MEDIA_TYPES
+from facefusion.service.errors import ServiceUnavailableError
+from facefusion.service.lease_keeper import LeaseKeeper
+from facefusion.service.leases import JOIN, PAUSE_SECONDS, PLAN, Lease, Leases, Standing, Unit
+from facefusion.service.logs import working_on_job
+from facefusion.service.ports import FileStore
+from facefusion.service.records import Fault, JobRecord, JobState, Result
+from facefusion.service.redis_queue import RedisQueue
+from facefusion.service.rendering import JobFiles, Renderer
+
+logger = logging.getLogger(__name__)
+
+MOST_TRIES = 3
+"""How often a unit is begun whose failure may pass."""
+INSIST_SECONDS = 60.0
+"""How long a result is held on to that cannot be committed since Redis is away."""
+ROOM_SECONDS = 5.0
+"""After how long a unit is offered again for which there was no room."""
+
+
+AnswerT = TypeVar("AnswerT")
+
+
+class Voice(Protocol):
+    """Is told what comes of units."""
+
+    def emit(self, event: Event) -> None:
+        """See :class:`~facefusion.observability.events.EventSink`."""
+
+    def segment_done(self) -> None:
+        """A segment was committed."""
+
+    def segment_retried(self) -> None:
+        """A unit is to be begun again."""
+
+    def job_ended(self, job: JobRecord) -> None:
+        """A job came to its end here."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """A unit in work."""
+
+    lease: Lease
+    job: JobRecord
+    files: JobFiles
+    events: EventSink
+    stop: StopToken
+    keeper: LeaseKeeper
+
+
+class UnitDesk:
+    """Does units, one at a time. Whatever befalls one, the next can be done.
+
+    Args:
+        queue: of jobs.
+        leases: of the fleet.
+        files: that all workers share.
+        renderer: makes the pictures.
+        voice: is told.
+        has_room: whether this machine's memory suffices for a unit at the moment.
+        retention_seconds: how long results are kept.
+    """
+
+    def __init__(
+        self,
+        queue: RedisQueue,
+        leases: Leases,
+        files: FileStore,
+        renderer: Renderer,
+        voice: Voice,
+        has_room: Callable[[], bool],
+        *,
+        retention_seconds: float,
+    ) -> None:
+        self._queue = queue
+        self._leases = leases
+        self._files = files
+        self._renderer = renderer
+        self._voice = voice
+        self._has_room = has_room
+        self._retention = retention_seconds
+
+    def do(self, unit: Unit) -> None:
+        """Do a unit that a message named, unless it is done or somebody does it."""
+        number = None if unit.name in (PLAN, JOIN) else int(unit.name)
+        with working_on_job(unit.job, number):
+            try:
+                self._take(unit)
+            except ServiceUnavailableError as error:
+                # The lease lapses, and the unit is queued again.
+                logger.warning("%s of job %s is left: %s", unit.name, unit.job, error)
+
+    def _take(self, unit: Unit) -> None:
+        if not self._has_room():
+            logger.warning("no memory for %s of job %s at the moment", unit.name, unit.job)
+            self._leases.postpone(unit, ROOM_SECONDS)
+            return
+        lease = self._leases.acquire(unit)
+        job = None if lease is None else self._queue.find(unit.job)
+        if lease is None or job is None:
+            logger.debug("%s of job %s is done, or somebody's", unit.name, unit.job)
+            return
+        stop = StopToken()
+        counts = unit.name not in (PLAN, JOIN)
+        with (
+            LeaseKeeper(self._leases, lease, stop, counts=counts) as keeper,
+            tempfile.TemporaryDirectory(prefix="facefusion-unit-") as folder,
+        ):
+            try:
+                files = self._fetch(job, Path(folder), lease)
+            except FaceFusionError as error:
+                counted = self._failed(lease, error, keeper, None)
+            else:
+                counted = self._work(_Attempt(lease, job, files, Fanout((keeper, self._voice)), stop, keeper))
+        self._tidy(unit.job, ended_here=counted)
+
+    def _fetch(self, job: JobRecord, folder: Path, lease: Lease) -> JobFiles:
+        shared = self._files.shared_folder(job.id)
+        if shared is None:
+            raise SetupError("this storage has no folders, which segments need", "Set --storage-path to a folder.")
+        shared.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return JobFiles(
+            sources=tuple(self._files.fetch(asset, folder) for asset in job.sources),
+            target=self._files.fetch(job.target, folder),
+            segments=shared,
+            output=shared / f"joined-{lease.token}{job.extension}",
+        )
+
+    def _work(self, attempt: _Attempt) -> bool:
+        """Do the unit, and commit what came of it, good or bad; whether that counts."""
+        unit = attempt.lease.unit
+        try:
+            try:
+                is_kept = self._make(attempt)
+            except (ResourceError, MemoryError) as error:
+                # Once more, with all the room that can be had here.
+                logger.warning("%s of job %s is tried again with nothing else loaded: %s", unit.name, unit.job, error)
+                self._renderer.release()
+                is_kept = self._make(attempt)
+        except (Exception, Stopped) as error:  # noqa: BLE001 - whatever it is, the worker goes on
+            return self._failed(attempt.lease, error, attempt.keeper, attempt.files)
+        if not is_kept:
+            logger.warning("%s of job %s was somebody else's by then, and is dropped", unit.name, unit.job)
+        return is_kept
+
+    def _make(self, attempt: _Attempt) -> bool:
+        """Do the unit and commit it; whether it counts."""
+        if attempt.lease.unit.name == PLAN:
+            return self._plan(attempt)
+        work = self._leases.work(attempt.job.id)
+        if work is None:
+            return False
+        if attempt.lease.unit.name == JOIN:
+            manifests = [work.manifests[number] for number in sorted(work.manifests)]
+            report = self._renderer.join(attempt.job, attempt.files, work.plan, manifests, attempt.events, attempt.stop)
+            return self._deliver(attempt, report)
+        manifest = self._renderer.render(
+            attempt.job,
+            attempt.files,
+            work.plan,
+            int(attempt.lease.unit.name),
+            attempt.lease.token,
+            attempt.events,
+            attempt.stop,
+        )
+        is_kept = self._insist(lambda: self._leases.commit_segment(attempt.lease, manifest))
+        if is_kept:
+            self._voice.segment_done()
+        return is_kept
+
+    def _plan(self, attempt: _Attempt) -> bool:
+        plan = self._renderer.plan(attempt.job, attempt.files, attempt.events, attempt.stop)
+        breed = self._renderer.breed
+        return self._insist(lambda: self._leases.commit_plan(attempt.lease, plan.document, plan.frames, breed))
+
+    def _deliver(self, attempt: _Attempt, report: Mapping[str, object]) -> bool:
+        """Put the joined result into its place, and end the job."""
+        job, output = attempt.job, attempt.files.output
+        with output.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        expires = time.time() + self._retention
+        result = Result(digest, output.stat().st_size, MEDIA_TYPES[job.extension], job.extension, expires)
+        # Somebody else may have delivered it while this machine stood still.
+        if self._insist(attempt.keeper.renew) is not Standing.KEPT:
+            return False
+        self._files.put_result(job.id, output, result)
+        return self._insist(lambda: self._leases.complete(attempt.lease, result, report))
+
+    def _failed(self, lease: Lease, error: BaseException, keeper: LeaseKeeper, files: JobFiles | None) -> bool:
+        """Commit that a unit was not done; whether that counts."""
+        unit = lease.unit
+        if keeper.standing is not Standing.KEPT:
+            logger.info("%s of job %s is left: %s", unit.name, unit.job, error)
+            return False
+        if isinstance(error, Stopped):
+            return self._leases.hand_back(lease)
+        if not isinstance(error, FaceFusionError):
+            logger.error("%s of job %s: a defect", unit.name, unit.job, exc_info=error)
+        if isinstance(error, SegmentError) and lease.tries + 1 < MOST_TRIES:
+            logger.warning("segment %d of job %s has to be made again: %s", error.number, unit.job, error)
+            self._voice.segment_retried()
+            return self._leases.redo(lease, error.number)
+        # Memory was short twice, the second time with all that could be had: a third try would end no better.
+        is_short = isinstance(error, ResourceError)
+        may_pass = isinstance(error, FaceFusionError) and error.retry_may_help and not is_short
+        if may_pass and lease.tries + 1 < MOST_TRIES:
+            logger.warning("%s of job %s is to be tried again: %s", unit.name, unit.job, error)
+            self._voice.segment_retried()
+            return self._leases.hand_back(lease, pause=PAUSE_SECONDS * 2**lease.tries, failed=True)
+        state = JobState.REJECTED if isinstance(error, ContentRefusedError) else JobState.FAILED
+        fault = _fault(error, files)
+        return self._insist(lambda: self._leases.fail(lease, state, fault))
+
+    def _insist(self, ask: Callable[[], AnswerT]) -> AnswerT:
+        """Ask Redis until it answers, for a while."""
+        end = time.monotonic() + INSIST_SECONDS
+        while True:
+            try:
+                return ask()
+            except ServiceUnavailableError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(1)
+
+    def _tidy(self, job_id: str, *, ended_here: bool) -> None:
+        """Remove what no further unit of a job needs, where it is at its end."""
+        job = self._queue.find(job_id)
+        if job is not None and not job.state.is_final:
+            return
+        if job is None or job.state is not JobState.COMPLETED:
+            self._files.erase_job(job_id)
+        elif (shared := self._files.shared_folder(job_id)) is not None:
+            shutil.rmtree(shared, ignore_errors=True)
+        if job is not None and ended_here:
+            self._voice.job_ended(job)
+
+
+def _fault(error: BaseException, files: JobFiles | None) -> Fault:
+    """What the client is told: the texts of the command line, without the paths of this machine."""
+    kind = type(error).__name__
+    if not isinstance(error, FaceFusionError):
+        return Fault(f"unexpected {kind}", "This is a defect; the log of the worker has its traceback.", kind)
+    if files is None:
+        return Fault(error.fault, error.remedy, kind)
+    return Fault(files.without_paths(error.fault), files.without_paths(error.remedy), kind)

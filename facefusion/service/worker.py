@@ -1,0 +1,147 @@
+"""A worker of the fleet: one process, one device, models that stay loaded from one unit to the next."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from celery import Celery
+from celery.worker import WorkController, state
+
+from facefusion.core.stop import StopToken
+from facefusion.memory.machine import read_machine
+from facefusion.service.celery_app import TASK, listen_to, worker_queues
+from facefusion.service.celery_messages import Messenger
+from facefusion.service.errors import ServiceUnavailableError
+from facefusion.service.leases import Leases, Unit
+from facefusion.service.logs import adopt_libraries
+
+logger = logging.getLogger(__name__)
+
+SEND_SECONDS = 1.0
+"""How often messages are looked for that are due."""
+SWEEP_SECONDS = 5.0
+"""How often it is looked for lapsed leases and the like, by every worker."""
+LEAST_ROOM = 1 << 30
+"""Bytes of memory without which no unit is begun, where no limit is set."""
+GIGABYTE = 1_000_000_000
+
+
+class Worker:
+    """Does units until it is stopped; then it finishes the one that it has.
+
+    Args:
+        app: Celery's application.
+        leases: of the fleet.
+        breed: see :class:`~facefusion.service.rendering.Renderer`.
+        do: does a unit.
+    """
+
+    def __init__(self, app: Celery, leases: Leases, breed: str, do: Callable[[Unit], None]) -> None:
+        self._app = app
+        self._leases = leases
+        self._breed = breed
+        self._do = do
+        self._messenger = Messenger(app, leases)
+        self._queues = worker_queues(breed)
+
+    def run(self, stop: StopToken) -> None:
+        """Work until ``stop`` is requested and the unit at hand is done.
+
+        Raises:
+            ServiceUnavailableError: Redis cannot be used at the start. Later it is waited for.
+        """
+        self._leases.beat(self._breed)
+        self._define_task()
+        listen_to(self._app, self._queues)
+        adopt_libraries()
+        with self._tending(stop):
+            state.should_stop = None
+            try:
+                controller = WorkController(
+                    app=self._app,
+                    hostname=None,
+                    pool_cls="solo",
+                    concurrency=1,
+                    loglevel=logging.WARNING,
+                    without_heartbeat=True,
+                    without_mingle=True,
+                    without_gossip=True,
+                )
+                controller.start()
+            finally:
+                state.should_stop = None
+
+    def _define_task(self) -> None:
+        def unit(job: str, name: str) -> None:
+            self._do(Unit(job, name))
+            self._messenger.announce()
+
+        self._app.task(unit, name=TASK)
+
+    @contextmanager
+    def _tending(self, stop: StopToken) -> Iterator[None]:
+        over = threading.Event()
+        thread = threading.Thread(target=self._tend, args=(stop, over), name="fleet", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+            try:
+                self._leases.leave(self._breed)
+            except ServiceUnavailableError as error:
+                logger.warning("not signed off: %s", error)
+
+    def _tend(self, stop: StopToken, over: threading.Event) -> None:
+        """Send what is due, sweep, and pass a stop on to Celery, which knows no other way than this."""
+        # A fleet that comes back after Redis was away keeps its leases, if it gets the time to renew them.
+        sweep_at = time.monotonic() + self._leases.seconds
+        beat_at = time.monotonic() + SWEEP_SECONDS
+        while not over.wait(SEND_SECONDS):
+            if stop.requested:
+                state.should_stop = 0
+            try:
+                self._messenger.send_due()
+                if time.monotonic() >= beat_at:
+                    self._leases.beat(self._breed)
+                    beat_at = time.monotonic() + SWEEP_SECONDS
+                if time.monotonic() >= sweep_at:
+                    self._sweep()
+                    sweep_at = time.monotonic() + SWEEP_SECONDS
+            except ServiceUnavailableError as error:
+                logger.warning("%s", error)
+                sweep_at = time.monotonic() + self._leases.seconds
+            except Exception:  # the thread has to live as long as the worker
+                logger.exception("looking after the fleet failed")
+
+    def _sweep(self) -> None:
+        swept = self._leases.sweep(self._queues)
+        if swept.lost or swept.resent or swept.replanned:
+            logger.warning(
+                "queued again: %d units of lost workers, %d lost messages, %d jobs of another version",
+                swept.lost,
+                swept.resent,
+                swept.replanned,
+            )
+
+
+class MemoryRoom:
+    """Whether a unit may be begun: whether as much memory is free as the worker's own limit lets it use.
+
+    Args:
+        limit_gb: the worker's limit of memory, in gigabytes; 0 where none is set.
+        held: bytes that this process holds already.
+    """
+
+    def __init__(self, limit_gb: float, held: Callable[[], int]) -> None:
+        self._wanted = max(round(limit_gb * GIGABYTE), LEAST_ROOM)
+        self._held = held
+
+    def __call__(self) -> bool:
+        """Look now."""
+        return read_machine().available + self._held() >= self._wanted

@@ -1,0 +1,49 @@
+"""A worker with a stub for an engine, as a process: ``python -m tests.service.stub_worker URL FOLDER BREED``."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+
+from facefusion.cli.signals import work_listening
+from facefusion.core.stop import StopToken
+from facefusion.observability.events import Event
+from facefusion.observability.terminal import Terminal
+from facefusion.service.fleet_worker import run_worker
+from facefusion.service.records import JobRecord
+from tests.service.stub_files import StubFiles
+from tests.service.stub_renderer import StubRenderer
+
+LEASE_SECONDS = 8.0
+"""Shorter than a real one, so that tests need not wait for long."""
+
+
+class Quiet:
+    def emit(self, event: Event) -> None:
+        pass
+
+    def segment_done(self) -> None:
+        pass
+
+    def segment_retried(self) -> None:
+        pass
+
+    def job_ended(self, job: JobRecord) -> None:
+        pass
+
+
+def main(url: str, folder: Path, breed: str) -> None:
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(name)s %(message)s")
+    stop = StopToken()
+    renderer = StubRenderer(breed, folder / "diary")
+
+    def work() -> None:
+        files = StubFiles(folder / "files")
+        run_worker(url, renderer, files, Quiet(), stop, retention_hours=1, lease_seconds=LEASE_SECONDS)
+
+    work_listening(work, stop, Terminal(sys.stderr))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3])
