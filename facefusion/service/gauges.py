@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import psutil
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
@@ -12,10 +13,22 @@ from prometheus_client.registry import Collector
 
 from facefusion.memory.machine import Machine, read_machine
 from facefusion.service.errors import ServiceUnavailableError
-from facefusion.service.ports import JobQueue
 from facefusion.service.records import Priority
 
 MEGABYTE = 1 << 20
+
+
+class WatchedQueue(Protocol):
+    """What of a :class:`~facefusion.service.ports.JobQueue` is watched."""
+
+    def waiting(self) -> Mapping[Priority, int]:
+        """How many jobs wait, by priority."""
+
+    def oldest_waiting(self) -> float | None:
+        """When the job that waits longest was submitted; none where none waits."""
+
+    def workers(self) -> int:
+        """How many workers were seen of late."""
 
 
 class MachineGauges(Collector):
@@ -58,7 +71,7 @@ class QueueGauges(Collector):
         clock: seconds since 1970; another one in tests.
     """
 
-    def __init__(self, queue: JobQueue, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, queue: WatchedQueue, clock: Callable[[], float] = time.time) -> None:
         self._queue = queue
         self._clock = clock
 

@@ -5,6 +5,7 @@ What cannot be told is not there: a gauge at zero would say that a card is idle.
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -58,7 +59,7 @@ class GpuGauges(Collector):
             self._is_open = False  # a driver may be there the next time
             return
         for index in range(count):
-            handle = self._told(lambda index=index: self._nvml.nvmlDeviceGetHandleByIndex(index))
+            handle = self._told(functools.partial(self._nvml.nvmlDeviceGetHandleByIndex, index))
             if handle is not None:
                 yield index, handle
 

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import psutil
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.catalogue.store import ModelStore
 from facefusion.core.errors import FaceFusionError
-from facefusion.service.ports import FileStore, JobQueue
+from facefusion.service.records import Priority
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +32,27 @@ LEAST_FREE = 1 << 30
 
 Look = Callable[[], str]
 """Says in a sentence what is wrong; empty where nothing is."""
+
+
+class Waiting(Protocol):
+    """What of a :class:`~facefusion.service.ports.JobQueue` is asked."""
+
+    def waiting(self) -> Mapping[Priority, int]:
+        """How many jobs wait, by priority."""
+
+
+class Room(Protocol):
+    """What of a :class:`~facefusion.service.ports.FileStore` is asked."""
+
+    def free_bytes(self) -> int | None:
+        """How much more fits; none where that has no limit that is known."""
+
+
+class Models(Protocol):
+    """What of a :class:`~facefusion.catalogue.store.ModelStore` is asked."""
+
+    def is_at_hand(self, card: ModelCard) -> bool:
+        """Whether the model runs without fetching anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +116,7 @@ class Readiness:
             self._answer = self._clock(), health
             return health
 
-    def _fault(self, is_done: bool, future: Future[str]) -> str:  # noqa: FBT001 - private
+    def _fault(self, is_done: bool, future: Future[str]) -> str:
         return future.result() if is_done else f"gives no answer within {self._patience:g} seconds"
 
 
@@ -117,7 +138,7 @@ def _begin(name: str, look: Look) -> Future[str]:
     return future
 
 
-def queue_look(queue: JobQueue) -> Look:
+def queue_look(queue: Waiting) -> Look:
     """Whether what keeps the jobs can be reached."""
 
     def look() -> str:
@@ -127,7 +148,7 @@ def queue_look(queue: JobQueue) -> Look:
     return look
 
 
-def storage_look(store: FileStore, least: int = LEAST_FREE) -> Look:
+def storage_look(store: Room, least: int = LEAST_FREE) -> Look:
     """Whether the storage of assets and results can be reached and has room for ``least`` more bytes."""
 
     def look() -> str:
@@ -147,7 +168,7 @@ def disk_look(places: Iterable[Path], least: int = LEAST_FREE) -> Look:
     return look
 
 
-def models_look(store: ModelStore, cards: Iterable[ModelCard]) -> Look:
+def models_look(store: Models, cards: Iterable[ModelCard]) -> Look:
     """Whether models are on this machine, verified.
 
     Args:

@@ -1,9 +1,7 @@
 """What is counted of the service's work, and how Prometheus is told.
 
-Names without the prefix ``facefusion_`` are those that rules and dashboards of users know already. No label holds an id,
-a name of a file or anything else of a person.
-
-To be imported by way of :func:`facefusion.service.metrics.open_metrics` only, which says where to count.
+Names without the prefix ``facefusion_`` are those that rules and dashboards of users know already. No label holds an
+id, a name of a file or anything else of a person.
 """
 
 from __future__ import annotations
@@ -53,10 +51,7 @@ class Metrics:
     """Counts, and tells what was counted. Thread-safe; an :class:`~facefusion.observability.events.EventSink`.
 
     Args:
-        folder: that ``PROMETHEUS_MULTIPROC_DIR`` named when prometheus-client was imported.
-
-    Raises:
-        RuntimeError: it named none.
+        folder: where the processes count; :func:`facefusion.service.metrics.open_metrics` tells the library of it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -72,8 +67,6 @@ class Metrics:
         self._worker = BoundedLabel(MOST_WORKERS)
         self._route = BoundedLabel(MOST_ROUTES)
         self._make_instruments()
-        if not any(folder.glob("*.db")):
-            raise RuntimeError("prometheus_client was imported before open_metrics said where to count")
 
     def _make_instruments(self) -> None:
         # In no registry: what all processes counted is read from the folder.

@@ -1,4 +1,4 @@
-"""Labels of metrics, of which there are never more than a few: each value is a series that Prometheus keeps for weeks."""
+"""Labels of metrics. They have few values, since each is a series that Prometheus keeps for weeks."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Opening the metrics of a process: the first thing to do with them, since prometheus-client looks only once whether
-several processes count together.
+"""Opening the metrics of a process.
 
-The processes of one machine, or container, that share a folder count together; whichever of them is asked tells for all.
-Processes of other containers have a folder and an address of their own, and Prometheus adds them up.
+The processes of one machine, or container, that share a folder count together; whichever of them is asked tells for
+all. Processes of other containers have a folder and an address of their own, and Prometheus adds them up.
 """
 
 from __future__ import annotations
@@ -53,6 +52,10 @@ def open_metrics(folder: Path) -> Metrics:
 
 @functools.lru_cache(maxsize=1)
 def _metrics(folder: Path) -> Metrics:
-    from facefusion.service.instruments import Metrics  # noqa: PLC0415 - imports prometheus-client, which looks now
+    from prometheus_client import values  # noqa: PLC0415 - whoever counts nothing does not need it
 
+    from facefusion.service.instruments import Metrics  # noqa: PLC0415 - as above
+
+    # The library looks for the folder when it is imported, which may have been before it was known.
+    values.ValueClass = values.get_value_class()
     return Metrics(folder)

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from facefusion.core.errors import SetupError
+from facefusion.service.gauges import MachineGauges, QueueGauges, WatchedQueue
+from facefusion.service.gpu_gauges import GpuGauges
 from facefusion.service.metrics import FOLDER_VARIABLE, open_metrics, prepare_folder
-from facefusion.service.ports import JobQueue
 
 if TYPE_CHECKING:
     from facefusion.service.instruments import Metrics
@@ -21,7 +22,7 @@ FOLDER_PREFIX = "facefusion-metrics-"
 
 
 def begin_monitoring(
-    *, places: Mapping[str, Path], queue: JobQueue | None = None, address: str | None = None
+    *, places: Mapping[str, Path], queue: WatchedQueue | None = None, address: str | None = None
 ) -> Metrics:
     """Open the metrics of this process, and of those that it will start, with all gauges.
 
@@ -31,7 +32,6 @@ def begin_monitoring(
         address: where to tell them besides, as ``--metrics-address`` has it.
 
     Raises:
-        ModuleNotFoundError: the packages of ``requirements-service.txt`` are not installed.
         SetupError: the folder cannot be written, or the address not be listened on.
     """
     try:
@@ -40,10 +40,6 @@ def begin_monitoring(
         raise SetupError(
             f"Metrics cannot be counted: {error}", f"Have {FOLDER_VARIABLE} name a folder that can be written."
         ) from error
-    # Only now, as they import prometheus-client, which had to be told first where to count.
-    from facefusion.service.gauges import MachineGauges, QueueGauges  # noqa: PLC0415
-    from facefusion.service.gpu_gauges import GpuGauges  # noqa: PLC0415
-
     metrics.watch(MachineGauges(places))
     metrics.watch(GpuGauges())
     if queue is not None:
