@@ -161,12 +161,6 @@ def test_a_switch_can_be_turned_off_again(call):
             "no output is given. Name the file to write with --output-path.",
         ),
         (("headless-run",), "no target is given. Name the image or video to change with --target-path."),
-        (
-            ("run",),
-            "run without --target-path and --output-path starts the server with its page, which needs the service "
-            "requirements, and "
-            "this version does not have them yet. Give both options to process a file at once.",
-        ),
     ],
 )
 def test_usage_errors_are_one_line_and_status_2(call, words, message):

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from facefusion.cli.command import Context
+from facefusion.cli.commands import serve
 from facefusion.cli.settings import UisSettings
 from facefusion.cli.step import finish, process
 from facefusion.config.origin import Source
 from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
-from facefusion.core.errors import SetupError
 
 
 def execute(context: Context) -> int:
-    """Process the request, or start the server; the output's path is the last line, on the output stream.
+    """Process the request, or serve; the output's path is the last line, on the output stream.
 
     Raises:
-        SetupError: the server is asked for, and is not there.
+        SetupError: it is to serve, and packages of the service are missing, or it cannot begin as it is set up.
     """
     if _is_to_serve(context):
-        raise SetupError(
-            "run without --target-path and --output-path starts the server with its page, which needs the service "
-            "requirements, and this version does not have them yet",
-            "Give both options to process a file at once.",
-        )
+        return serve.execute(context)
     application, stop = context.application, context.stop
     done = process(
         context, context.state.snapshot, lambda settings, events: application.execute(settings, events, stop)

@@ -14,7 +14,7 @@ def execute(context: Context) -> int:
     Raises:
         SetupError: packages of the service are missing, or it cannot begin as it is set up.
     """
-    with service_packages("the server"):
+    with service_packages("serving, which run without --target-path and --output-path does too,"):
         from facefusion.service.server import serve  # noqa: PLC0415 - brings those packages in
 
         serve(context.state.snapshot, os.environ, context.application, context.terminal.line, context.stop)

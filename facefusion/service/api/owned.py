@@ -45,6 +45,7 @@ def own_job(service: Service, principal: Principal, job_id: str) -> JobRecord:
 
 
 def hashes_of(service: Service, job: JobRecord) -> list[str]:
-    """SHA-256 of the files of a job that are there, the target's first."""
+    """SHA-256 of the files of a job that are there: the target, the sources, the result."""
     assets = (service.files.asset(asset) for asset in (job.target, *job.sources))
-    return [asset.sha256 for asset in assets if asset is not None]
+    results = [] if job.result is None else [job.result.sha256]
+    return [*(asset.sha256 for asset in assets if asset is not None), *results]
