@@ -6,16 +6,20 @@ import json
 import random
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from facefusion.content.analyse import ContentAnalyser
 from facefusion.core.errors import ContentRefusedError, MediaError, OutputError, SegmentError
 from facefusion.core.stop import StopToken
+from facefusion.core.values import Picture
+from facefusion.media.frames import checksum
 from facefusion.memory.meter import MemoryMeter
 from facefusion.observability.events import Notice, StageFinished, StageStarted
 from facefusion.pipeline.division import DividedVideo
@@ -26,8 +30,10 @@ from facefusion.pipeline.segment_files import put_segment, segment_path, take_se
 from facefusion.pipeline.video_plan import Trim
 from facefusion.pipeline.window import WindowPlan
 from tests.media.clips import make_clip
+from tests.media.odd_clips import damaged_copy
 from tests.pipeline.rendered_apart import PLAN, TOKEN
 from tests.pipeline.stage import FRAMES, LENGTH, BrokenError, Content, Stage
+from tests.pipeline.test_animated import make_animation
 
 REPOSITORY = Path(__file__).parents[2]
 SEGMENTS = 5
@@ -128,6 +134,70 @@ def test_a_file_that_breaks_off_is_divided_as_far_as_it_goes(tmp_path: Path) -> 
     processed = divided(stage, tmp_path)
     assert (processed.outcome, stage.digest) == (outcome, digest)
     assert warned(stage) == warnings
+
+
+@pytest.mark.parametrize("name", ["in.mp4", "in.mkv", "in.avi", "in.ts"])
+def test_a_damaged_file_is_divided_as_one_run_reads_it(tmp_path: Path, name: str) -> None:
+    options = {"g": "12", "bf": "0" if name == "in.avi" else "2"}
+    make_clip(tmp_path / f"whole_{name}", stamps=range(0, FRAMES * 512, 512), options=options)
+    damaged_copy(tmp_path / f"whole_{name}", tmp_path / name, places=6)
+    stage = Stage(tmp_path, source=name)
+    outcome, _ = stage.run()
+    digest, warnings = stage.digest, warned(stage)
+    processed = divided(stage, tmp_path)
+    assert (processed.outcome, stage.digest) == (outcome, digest)
+    assert processed.damage.notice is not None
+    assert warned(stage) == warnings == [f"{stage.source}: {processed.damage.notice}."]
+
+
+@pytest.mark.parametrize(("source", "output"), [("in.gif", "out.webp"), ("in.webp", "out.gif"), ("in.png", "out.mp4")])
+def test_an_animated_image_is_divided_like_a_video(tmp_path: Path, source: str, output: str) -> None:
+    make_animation(tmp_path / source)
+    stage = Stage(tmp_path, source, output)
+    outcome, _ = stage.run()
+    digest = stage.digest
+    assert (divided(stage, tmp_path).outcome, stage.digest) == (outcome, digest)
+
+
+class Judge:
+    """Scores pictures by their number, counted from the first one it sees."""
+
+    def __init__(self, scores: Sequence[float] = ()) -> None:
+        self.seen: list[int] = []
+        self._scores = dict(enumerate(scores))
+
+    def score(self, picture: Picture) -> float:
+        self.seen.append(checksum(picture))
+        return self._scores.get(len(self.seen) - 1, 0.0)
+
+
+def filtered(judge: Judge, duration: float | None = 70 / 25) -> dict[str, Any]:
+    return {"content": ContentAnalyser(judge, "in.mp4", duration)}
+
+
+def test_the_filter_looks_at_the_frames_that_it_looks_at_in_one_run(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    single, planner = Judge(), Judge()
+    stage.run(**filtered(single, None))
+    outline = outlined(stage, **filtered(planner, None))
+    assert planner.seen == single.seen
+    assert len(single.seen) == 3
+    renderers = [Judge() for _ in range(SEGMENTS)]
+    for number in reversed(range(SEGMENTS)):
+        render(stage, outline, number, tmp_path, **filtered(renderers[number], None))
+    assert [judge.seen for judge in renderers] == [single.seen[:1], single.seen[1:2], [], single.seen[2:], []]
+
+
+@pytest.mark.parametrize("scores", [(0.9,), (0.0, 0.9), (0.0, 0.0, 0.9)])
+def test_a_refused_target_is_refused_while_it_is_planned(tmp_path: Path, scores: Sequence[float]) -> None:
+    stage = Stage(tmp_path)
+    faults = []
+    for work in (stage.run, partial(outlined, stage)):
+        with pytest.raises(ContentRefusedError) as refused:
+            work(**filtered(Judge(scores)))
+        faults.append(refused.value.fault)
+    assert faults[0] == faults[1]
+    assert not stage.output.exists()
 
 
 def test_an_outline_tells_the_frames_of_each_segment_and_what_the_filter_saw(tmp_path: Path) -> None:
