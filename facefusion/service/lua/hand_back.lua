@@ -6,7 +6,7 @@ let_go(id, unit)
 count_frames(id, unit, 0)
 if counts == '1' then
   redis.call('HINCRBY', key('work', id), 'tries:' .. unit, 1)
-  redis.call('HINCRBY', key('job', id), 'retries', 1)
+  retry(id)
 end
 queue_unit(id, unit, NOW + tonumber(pause))
 return 'kept'

@@ -117,8 +117,19 @@ local function forget_units(id)
   redis.call('DEL', work)
 end
 
+-- What is told of all jobs since there is the queue, those that are forgotten by now among them.
+local function count(what)
+  redis.call('HINCRBY', key('totals'), what, 1)
+end
+
+local function retry(id)
+  redis.call('HINCRBY', key('job', id), 'retries', 1)
+  count('retries')
+end
+
 local function finish(id, state, kept)
   local record = record_of(id)
+  count(state)
   redis.call('HSET', key('job', id), 'state', state, 'ended', exactly(NOW))
   redis.call('ZREM', key('waiting', record.priority), id)
   for _, asset in ipairs(record.assets) do
@@ -159,7 +170,7 @@ end
 local function lose(id, unit, most, pause, fault, kept)
   let_go(id, unit)
   count_frames(id, unit, 0)
-  redis.call('HINCRBY', key('job', id), 'retries', 1)
+  retry(id)
   local lost = redis.call('HINCRBY', key('work', id), 'lost:' .. unit, 1)
   if lost >= most then
     redis.call('HSET', key('job', id), 'fault', fault)

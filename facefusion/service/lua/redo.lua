@@ -4,7 +4,7 @@ local _, id, token, number = unpack(ARGV)
 if not is_current(id, 'join', token) then return 'refused' end
 let_go(id, 'join')
 redis.call('HINCRBY', key('work', id), 'tries:join', 1)
-redis.call('HINCRBY', key('job', id), 'retries', 1)
+retry(id)
 if redis.call('HDEL', key('work', id), 'manifest:' .. number) == 1 then
   redis.call('HINCRBY', key('job', id), 'segments_done', -1)
   count_frames(id, number, 0)

@@ -46,7 +46,7 @@ for _, breed in ipairs(redis.call('SMEMBERS', key('breeds'))) do
       forget_units(id)
       redis.call('HDEL', key('job', id), 'breed', 'segments', 'total', 'rated')
       redis.call('HSET', key('job', id), 'segments_done', 0, 'done', 0, 'rate', 0)
-      redis.call('HINCRBY', key('job', id), 'retries', 1)
+      retry(id)
       queue_unit(id, 'plan', NOW)
       tell(id)
       replanned = replanned + 1
@@ -55,7 +55,7 @@ for _, breed in ipairs(redis.call('SMEMBERS', key('breeds'))) do
       redis.call('SREM', key('breeds'), breed)
       for _, priority in ipairs({'high', 'normal', 'low'}) do
         local queue = 'facefusion.' .. priority .. '.' .. breed
-        redis.call('DEL', queue, '_kombu.binding.' .. queue)
+        redis.call('DEL', queue, '_kombu.binding.' .. queue, '_kombu.binding_permanent.' .. queue)
       end
     end
   end
