@@ -67,7 +67,7 @@ class EventStream(StreamingResponse):
     responses={
         200: {
             "description": "Begins with how the job stands, and ends with the event that is final.",
-            "content": {"text/event-stream": {"schema": {"type": "string"}, "example": EXAMPLE}},
+            "content": {"text/event-stream": {"example": EXAMPLE}},
         },
         **problems(404),
     },

@@ -39,7 +39,7 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
     status_code=201,
     responses={
         200: {"model": JobDocument, "description": "The job that was queued under the same key before."},
-        **problems(409, 422, 507),
+        **problems(400, 408, 409, 413, 422, 507),
     },
 )
 def submit(
