@@ -52,12 +52,14 @@ FROM packages AS tensorrt-cuda
 SHELL ["/bin/bash", "-o", "pipefail", "-c"]
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=cache,target=/root/.cache/pip \
     grep '^tensorrt-cu13-libs==' requirements-cuda.txt | xargs pip install --no-deps --target /opt/tensorrt
-# What the provider is linked with must be here; only the driver's own library comes with the card.
+# What the providers are linked with, and what they load when they need it, must be here; only the driver's own library comes
+# with the card.
 RUN echo /opt/tensorrt > "$(python -c 'import site; print(site.getsitepackages()[0])')/tensorrt.pth" \
     && providers="$(python -c 'import onnxruntime as o; print(o.__path__[0])')/capi" \
     && linked="$(LD_LIBRARY_PATH="/opt/tensorrt/tensorrt_libs:${LD_LIBRARY_PATH:-}" \
         ldd "${providers}/libonnxruntime_providers_cuda.so" "${providers}/libonnxruntime_providers_tensorrt.so")" \
-    && if grep 'not found' <<< "${linked}" | grep -v 'libcuda.so'; then exit 1; fi
+    && if grep 'not found' <<< "${linked}" | grep -v 'libcuda.so'; then exit 1; fi \
+    && python -c 'import ctypes; [ctypes.CDLL(name) for name in ("libcudnn.so.9", "libcufft.so.12", "libnvrtc.so.13")]'
 
 FROM packages AS tensorrt-cpu
 # onnxruntime-gpu works on a processor too and is much larger; the plain build has the same version (a test holds it).

@@ -52,6 +52,13 @@ def test_the_commands_that_pick_packages_find_just_one_each():
     assert shell(plain).splitlines() == [f"onnxruntime=={pin('requirements.txt', 'onnxruntime')}"]
 
 
+def test_the_libraries_that_are_loaded_when_needed_are_looked_for_in_the_pinned_versions():
+    (names,) = re.findall(r'for name in \(("lib[^)]+)\)', " ".join(of("RUN")))
+    pinned = {"cudnn": "nvidia-cudnn-cu13", "cufft": "nvidia-cufft", "nvrtc": "nvidia-cuda-nvrtc"}
+    majors = {name: pin("requirements-cuda.txt", package).partition(".")[0] for name, package in pinned.items()}
+    assert dict(re.findall(r'"lib(\w+)\.so\.(\d+)"', names)) == majors
+
+
 def shell(command: str) -> str:
     return subprocess.run(["sh", "-c", command], cwd=ROOT, text=True, capture_output=True, check=True).stdout
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -263,3 +264,15 @@ def test_the_gateway_takes_what_the_api_takes():
     (upload,) = re.findall(r"^upload_limit = (\d+)$", text("deploy/facefusion.ini"), re.MULTILINE)
     assert 1.0 < int(limit) * (1 << 20) / (int(upload) * 1e9) < 1.1
     assert f"proxy-body-size: {limit}m" in text("deploy/kubernetes/ingress.yaml")
+
+
+def test_the_worked_example_is_what_its_formula_gives():
+    page = text("docs/production.md")
+    frames = 10_000 * 15 * 30 / 86_400
+    assert f"{frames:.0f} in a second, {2 * frames:.0f} at the peak" in page
+    for rate, workers in re.findall(r"104 ÷ \(([\d.]+) × 0\.7\) \+ 1 = [\d.]+: \*\*(\d+) workers\*\*", page):
+        assert math.ceil(2 * frames / (float(rate) * 0.7) + 1) == int(workers), rate
+    # Roughly as docs/performance.md has it, for the same size and the same model; that is measured anew now and then.
+    (measured,) = re.findall(r"1080p, mesh swapper, frames/s \| \S+ \S+ \| ([\d.]+) ", text("docs/performance.md"))
+    (stated,) = re.findall(r"about (\d+) frames/s \(\[measured\]", page)
+    assert float(measured) == pytest.approx(float(stated), rel=0.15)
