@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Protocol
@@ -15,9 +16,11 @@ from typing import Protocol
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import ContentRefusedError, FaceFusionError, Stopped
 from facefusion.core.report import RunReport
-from facefusion.core.stop import StopToken
-from facefusion.observability.events import Event, EventSink, StageProgress, StageStarted
+from facefusion.core.stop import POLL_SECONDS, StopToken
+from facefusion.core.ticker import Ticker
+from facefusion.observability.events import Event, EventSink, Fanout, StageProgress, StageStarted
 from facefusion.service.content import MEDIA_TYPES
+from facefusion.service.logs import working_on_job
 from facefusion.service.memory_queue import MemoryQueue
 from facefusion.service.ports import FileStore
 from facefusion.service.records import Fault, JobRecord, JobState, Progress, Result
@@ -31,6 +34,8 @@ WAIT_SECONDS = 0.2
 TELL_SECONDS = 0.25
 """Between two notes of how far a job is."""
 READ_BYTES = 1 << 20
+WORKER = "local"
+"""What this one is called where things are counted."""
 
 PRIVATE = ("output",)
 """Fields of a report that name a file of this machine."""
@@ -43,6 +48,29 @@ class Executor(Protocol):
         """As the engine has it."""
 
 
+class Counts(EventSink, Protocol):
+    """Counts what is done. :class:`facefusion.service.instruments.Metrics` does."""
+
+    def run_done(self, report: RunReport) -> None:
+        """What a run came to."""
+
+    def job_ended(self, job: JobRecord, worker: str = "") -> None:
+        """A job has ended, done by one of a few workers."""
+
+
+class Uncounted:
+    """Counts nothing."""
+
+    def emit(self, event: Event) -> None:
+        """Pass over it."""
+
+    def run_done(self, report: RunReport) -> None:
+        """Likewise."""
+
+    def job_ended(self, job: JobRecord, worker: str = "") -> None:
+        """Likewise."""
+
+
 class LocalWorker:
     """A thread that does jobs.
 
@@ -53,6 +81,7 @@ class LocalWorker:
         base: how this machine does it.
         folder: for what is made on the way.
         hours: that results are kept.
+        counts: are told what is done.
         clock: seconds since 1970.
     """
 
@@ -64,6 +93,7 @@ class LocalWorker:
         base: Snapshot,
         folder: Path,
         hours: float,
+        counts: Counts | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._queue = queue
@@ -72,6 +102,7 @@ class LocalWorker:
         self._base = base
         self._folder = folder
         self._seconds = hours * HOUR
+        self._counts = counts or Uncounted()
         self._clock = clock
         self._ending = threading.Event()
         self._stop = StopToken()
@@ -92,6 +123,14 @@ class LocalWorker:
         self._stop = stop = StopToken()
         if self._ending.is_set():
             stop.request("the end of the service")
+        listening = Ticker(POLL_SECONDS, lambda: self._pass_on(job.id, stop), f"cancelling of {job.id}")
+        with working_on_job(job.id), closing(listening):
+            listening.start()
+            self._do(job, stop)
+        if (ended := self._queue.find(job.id)) is not None:
+            self._counts.job_ended(ended, WORKER)
+
+    def _do(self, job: JobRecord, stop: StopToken) -> None:
         with tempfile.TemporaryDirectory(prefix="job-", dir=self._folder, ignore_cleanup_errors=True) as folder:
             try:
                 result, report = self._make(job, Path(folder), stop)
@@ -103,6 +142,10 @@ class LocalWorker:
             else:
                 self._queue.finish(job.id, JobState.COMPLETED, result=result, report=report)
 
+    def _pass_on(self, job_id: str, stop: StopToken) -> None:
+        if self._queue.is_cancelled(job_id):
+            stop.request("its owner, who cancelled it")
+
     def _work(self) -> None:
         while not self._ending.is_set():
             if (job := self._queue.take(WAIT_SECONDS)) is not None:
@@ -112,7 +155,9 @@ class LocalWorker:
         target, *sources = (self._fetched(asset, folder) for asset in (job.target, *job.sources))
         output = folder / f"result{job.extension}"
         snapshot = step_snapshot(self._base, job.step, target, sources, output)
-        report = self._executor.execute(snapshot, _Watch(self._queue, job.id, stop), stop)
+        events = Fanout((_Watch(self._queue, job.id), self._counts))
+        report = self._executor.execute(snapshot, events, stop)
+        self._counts.run_done(report)
         stop.check()
         result = Result(
             sha256=_digest(output),
@@ -138,12 +183,11 @@ class LocalWorker:
 
 
 class _Watch:
-    """Notes how far a job is, and passes on that it was cancelled."""
+    """Notes how far a job is."""
 
-    def __init__(self, queue: MemoryQueue, job_id: str, stop: StopToken) -> None:
+    def __init__(self, queue: MemoryQueue, job_id: str) -> None:
         self._queue = queue
         self._job = job_id
-        self._stop = stop
         self._lock = threading.Lock()
         self._begun = self._told = time.monotonic()
         self._counts = False
@@ -152,8 +196,6 @@ class _Watch:
 
     def emit(self, event: Event) -> None:
         """Take one event."""
-        if self._queue.is_cancelled(self._job):
-            self._stop.request("its owner, who cancelled it")
         with self._lock:
             if isinstance(event, StageStarted):
                 self._counts = event.unit == "frame"

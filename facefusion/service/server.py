@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -34,7 +34,8 @@ from facefusion.service.signed_tokens import build_gate
 from facefusion.service.steps import StepRules
 from facefusion.service.uploads import UploadLimits, Uploads
 
-logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from facefusion.service.instruments import Metrics
 
 AUDIT_FILE = "audit.jsonl"
 PARTS_FOLDER = "uploads"
@@ -82,45 +83,56 @@ def serve(snapshot: Snapshot, environment: Mapping[str, str], executor: Executor
     host = address_to_bind(settings.listen_host, is_open=gate.is_open)
     files = open_files(settings.storage_path)
     adopt_libraries()
-    with _queue(snapshot, secrets, files, executor) as queue:
-        service = _assemble(snapshot, secrets, gate, files, queue)
-        _Server(service, host, settings, say, stop).run()
+    with _queue(settings, secrets) as queue:
+        metrics = begin_monitoring(
+            places={"storage": settings.storage_path},
+            queue=queue,
+            address=snapshot.get(MonitoringSettings).metrics_address,
+        )
+        service = _assemble(snapshot, secrets, gate, files, queue, metrics)
+        with _working(snapshot, queue, files, executor, metrics):
+            _Server(service, host, settings, say, stop).run()
 
 
 @contextlib.contextmanager
-def _queue(snapshot: Snapshot, secrets: Secrets, files: FolderStore, executor: Executor) -> Iterator[JobQueue]:
-    """What keeps the jobs: the fleet's Redis, or this process, which does them itself then."""
-    settings = snapshot.get(ServiceSettings)
-    if url := secrets.redis_url or settings.redis_url:
-        from facefusion.service.redis_link import RedisLink  # noqa: PLC0415 - not needed without Redis
-        from facefusion.service.redis_queue import RedisQueue  # noqa: PLC0415
-
-        link = RedisLink(url)
-        try:
-            yield RedisQueue(link)
-        finally:
-            link.close()
+def _queue(settings: ServiceSettings, secrets: Secrets) -> Iterator[JobQueue]:
+    """What keeps the jobs: the fleet's Redis, or this process."""
+    url = secrets.redis_url or settings.redis_url
+    if url is None:
+        yield MemoryQueue()
         return
-    queue = MemoryQueue()
+    from facefusion.service.redis_link import RedisLink  # noqa: PLC0415 - not needed without Redis
+    from facefusion.service.redis_queue import RedisQueue  # noqa: PLC0415
+
+    with contextlib.closing(RedisLink(url)) as link:
+        yield RedisQueue(link)
+
+
+@contextlib.contextmanager
+def _working(
+    snapshot: Snapshot, queue: JobQueue, files: FolderStore, executor: Executor, metrics: Metrics
+) -> Iterator[None]:
+    """Does the jobs meanwhile that this process keeps itself."""
+    if not isinstance(queue, MemoryQueue):
+        yield
+        return
+    settings = snapshot.get(ServiceSettings)
     folder = make_private(settings.storage_path.absolute() / WORK_FOLDER)
-    worker = LocalWorker(queue, files, executor, snapshot, folder, settings.retention_hours)
+    worker = LocalWorker(queue, files, executor, snapshot, folder, settings.retention_hours, metrics)
     worker.start()
-    try:
-        yield queue
-    finally:
-        worker.close()
+    with contextlib.closing(worker):
+        yield
 
 
-def _assemble(snapshot: Snapshot, secrets: Secrets, gate: Gate, files: FolderStore, queue: JobQueue) -> Service:
+def _assemble(
+    snapshot: Snapshot, secrets: Secrets, gate: Gate, files: FolderStore, queue: JobQueue, metrics: Metrics
+) -> Service:
     settings = snapshot.get(ServiceSettings)
     storage = settings.storage_path.absolute()
     parts = make_private(storage / PARTS_FOLDER)
     uploads = Uploads(files, parts, UploadLimits.of(settings), look)
     audit = AuditLog(settings.audit_path or storage / AUDIT_FILE)
     audit.check()
-    metrics = begin_monitoring(
-        places={"storage": storage}, queue=queue, address=snapshot.get(MonitoringSettings).metrics_address
-    )
     least = round(settings.minimum_free_space * GIGABYTE)
     return Service(
         settings=settings,

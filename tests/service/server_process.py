@@ -57,7 +57,9 @@ class ServerProcess:
         """Wait until it answers."""
         while not self.url:
             line = self._new.get(timeout=PATIENCE_SECONDS)
-            assert line is not None, "".join(self.lines)
+            if line is None:
+                self.end()
+                raise AssertionError("".join(self.lines))
             if found := re.match(r"Serving the API on (\S+);", line):
                 self.url = found[1]
         return self

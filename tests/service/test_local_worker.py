@@ -63,7 +63,7 @@ class Program(FakeApplication):
 def done(queue, files, base, clock, tmp_path, program):
     work = tmp_path / "work"
     work.mkdir()
-    worker = LocalWorker(queue, files, program, base, work, 2.0, clock)
+    worker = LocalWorker(queue, files, program, base, work, 2.0, clock=clock)
     step = StepRules(base).frozen({"processors": ["face_debugger"]})
     queue.submit(job("a", step=step), idempotency_key=None, most_waiting=9)
     worker.do(queue.take(0))
@@ -142,11 +142,32 @@ def test_progress_is_noted_and_other_units_are_not_taken_for_frames(queue, files
 def test_a_job_that_is_cancelled_stops_and_leaves_nothing(queue, files, base, clock, tmp_path):
     def act(events, stop):
         queue.cancel("a")
-        events.emit(StageProgress(1))
-        stop.check()
+        stop.sleep(60)
 
     ended = done(queue, files, base, clock, tmp_path, Program(act=act))
     assert (ended.state, ended.result, ended.fault) == (JobState.CANCELLED, None, None)
+
+
+def test_what_is_done_is_counted(queue, files, base, clock, tmp_path):
+    class Counting:
+        def __init__(self):
+            self.seen = []
+
+        def emit(self, event):
+            self.seen.append(type(event).__name__)
+
+        def run_done(self, report):
+            self.seen.append(report.frames)
+
+        def job_ended(self, job, worker=""):
+            self.seen.append((job.state, worker))
+
+    counts = Counting()
+    program = Program(act=lambda events, stop: events.emit(StageProgress(1)))
+    worker = LocalWorker(queue, files, program, base, tmp_path, 2.0, counts, clock)
+    queue.submit(job("a", step={}), idempotency_key=None, most_waiting=9)
+    worker.do(queue.take(0))
+    assert counts.seen == ["StageProgress", REPORT.frames, (JobState.COMPLETED, "local")]
 
 
 def test_the_thread_does_jobs_until_it_is_closed(queue, files, base, clock, tmp_path):
@@ -157,7 +178,7 @@ def test_the_thread_does_jobs_until_it_is_closed(queue, files, base, clock, tmp_
         while True:
             stop.sleep(10)
 
-    worker = LocalWorker(queue, files, Program(act=act), base, tmp_path, 2.0, clock)
+    worker = LocalWorker(queue, files, Program(act=act), base, tmp_path, 2.0, clock=clock)
     queue.submit(job("a", step={}), idempotency_key=None, most_waiting=9)
     worker.start()
     while not begun:
