@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import http.client
 import http.server
 import json
 import os
 import shutil
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -87,24 +89,27 @@ def free_port() -> int:
 
 
 @contextmanager
-def gateway(folder: Path, ports: list[int], rate: str = "rate=20r/s") -> Iterator[int]:
+def gateway(folder: Path, ports: list[int], rate: str = "rate=20r/s", tls_port: int = 0) -> Iterator[int]:
     """An nginx of this machine with our files, but for Docker's name service and the places of files."""
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     assert program, "nginx is missing: apt-get install nginx-light"
     port = free_port()
     servers = "".join(f"server {ADDRESS}:{each};" for each in ports)
     changes = {
-        "nginx.conf": {
-            "/tmp/": f"{folder}/",  # first, since the folder may lie there
+        "main.conf": {"/tmp/": f"{folder}/", "/dev/stderr": f"{folder}/errors"},
+        "http.conf": {"/tmp/": f"{folder}/", "/dev/stdout": f"{folder}/access", "rate=20r/s": rate},
+        "upstream.conf": {
             "resolver 127.0.0.11 valid=5s;": "",
             "server api:7860 resolve max_fails=2 fail_timeout=5s;": servers,
-            "/etc/nginx/conf.d/*.conf": f"{folder}/gateway.conf",
-            "rate=20r/s": rate,
-            "/dev/stdout": f"{folder}/access",
-            "/dev/stderr": f"{folder}/errors",
         },
-        "gateway.conf": {"listen 7860;": f"listen {ADDRESS}:{port};", "/etc/nginx/api.conf": f"{folder}/api.conf"},
         "api.conf": {},
+        "gateway.conf": {"listen 7860;": f"listen {ADDRESS}:{port};"},
+        "tls.conf": {
+            "listen 7860;": f"listen {ADDRESS}:{port};",
+            "listen 8443 ssl;": f"listen {ADDRESS}:{tls_port} ssl;",
+            "http2 on;": "",  # which Debian's is too old for
+            "/etc/tls/": f"{folder}/",
+        },
     }
     for name, pairs in changes.items():
         source = text(f"deploy/nginx/{name}")
@@ -114,7 +119,17 @@ def gateway(folder: Path, ports: list[int], rate: str = "rate=20r/s") -> Iterato
         (folder / name).write_text(source, encoding="utf-8")
     # Under root its workers would be nobody, who may not write to the test's folder.
     directives = f"daemon off; {'user root;' if os.getuid() == 0 else ''}"
-    process = subprocess.Popen([program, "-e", folder / "errors", "-c", folder / "nginx.conf", "-g", directives])
+    process = subprocess.Popen(
+        [
+            program,
+            "-e",
+            folder / "errors",
+            "-c",
+            folder / ("tls.conf" if tls_port else "gateway.conf"),
+            "-g",
+            directives,
+        ]
+    )
     try:
         _wait_for(port)
         yield port
@@ -227,3 +242,49 @@ def test_progress_comes_as_it_is_told(tmp_path, replicas):
         assert answer.readline() == b"data: first\n"
         replicas[0].gate.set()
         assert b"data: last" in answer.read()
+
+
+def certificate(folder: Path) -> None:
+    """A key and a certificate for this machine, which it signs itself."""
+    # A package of the service, which may lack where these tests are not asked for.
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+    from cryptography.x509.oid import NameOID
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "tls.crt").write_bytes(made.public_bytes(Encoding.PEM))
+    (folder / "tls.key").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+
+
+def test_the_proxy_speaks_tls_of_today_only(tmp_path, replicas):
+    certificate(tmp_path)
+    tls_port = free_port()
+    trusted = ssl.create_default_context(cafile=str(tmp_path / "tls.crt"))
+    with gateway(tmp_path, [replicas[0].server_port], tls_port=tls_port):
+        connection = http.client.HTTPSConnection("localhost", tls_port, timeout=20, context=trusted)
+        connection.request("GET", "/v1/jobs")
+        answer = connection.getresponse()
+        assert (answer.status, json.load(answer)["path"]) == (200, "/v1/jobs")
+        assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
+        connection.close()
+        old = ssl.create_default_context(cafile=str(tmp_path / "tls.crt"))
+        old.set_ciphers("ALL:@SECLEVEL=0")
+        with pytest.warns(DeprecationWarning):
+            old.minimum_version, old.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
+        with socket.create_connection(("localhost", tls_port), timeout=20) as plain, pytest.raises(OSError):
+            old.wrap_socket(plain, server_hostname="localhost")

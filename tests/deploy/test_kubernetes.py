@@ -7,7 +7,7 @@ import re
 import pytest
 import yaml
 
-from tests.deploy.files import DEPLOY, ROOT, manifest, manifests, pods, text
+from tests.deploy.files import DEPLOY, ROOT, compose, manifest, manifests, pods, text
 
 
 def test_all_is_in_one_namespace_that_keeps_pods_restricted():
@@ -18,7 +18,7 @@ def test_all_is_in_one_namespace_that_keeps_pods_restricted():
     assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
 
 
-@pytest.mark.parametrize("name", ["api", "worker", "redis"])
+@pytest.mark.parametrize("name", ["api", "gateway", "worker", "redis"])
 def test_a_pod_has_no_rights(name):
     specification = dict(pods())[name]
     assert specification["automountServiceAccountToken"] is False
@@ -67,6 +67,11 @@ def test_every_volume_is_claimed_and_every_mount_has_a_volume():
 def test_the_config_maps_are_the_files():
     assert manifest("ConfigMap", "facefusion")["data"] == {"facefusion.ini": text("deploy/facefusion.ini")}
     assert manifest("ConfigMap", "redis")["data"] == {"redis.conf": text("deploy/redis/redis.conf")}
+    gateway = manifest("ConfigMap", "gateway")["data"]
+    assert "server api.facefusion.svc.cluster.local:7860 resolve" in gateway.pop("upstream.conf")
+    assert gateway == {
+        name: text(f"deploy/nginx/{name}") for name in ("main.conf", "http.conf", "api.conf", "tls.conf")
+    }
 
 
 def test_secrets_come_by_reference_and_the_guide_makes_them():
@@ -74,7 +79,7 @@ def test_secrets_come_by_reference_and_the_guide_makes_them():
         (entry["valueFrom"]["secretKeyRef"]["name"], entry["valueFrom"]["secretKeyRef"]["key"])
         for _, specification in pods()
         for container in specification["containers"]
-        for entry in container["env"]
+        for entry in container.get("env", ())
         if "valueFrom" in entry
     }
     assert keys == {("facefusion", "API_TOKEN"), ("facefusion", "REDIS_PASSWORD")}
@@ -125,17 +130,20 @@ def test_the_probes_ask_what_is_answered():
 def test_nobody_but_the_private_network_gets_to_port_7860():
     policy = manifest("NetworkPolicy", "api")["spec"]
     (way,) = [it for it in policy["ingress"] if it["ports"] == [{"protocol": "TCP", "port": 7860}]]
-    assert [it["ipBlock"]["cidr"] for it in way["from"] if "ipBlock" in it] == ["10.0.0.0/8"]
+    assert way["from"] == [{"podSelector": {"matchLabels": {"app.kubernetes.io/name": "gateway"}}}]
+    (way,) = manifest("NetworkPolicy", "gateway")["spec"]["ingress"]
+    assert way["from"] == [{"ipBlock": {"cidr": "10.0.0.0/8"}}]
+    assert manifest("Service", "gateway")["spec"]["loadBalancerSourceRanges"] == ["10.0.0.0/8"]
     nothing = manifest("NetworkPolicy", "nothing")["spec"]
     assert nothing == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
 
 
 def test_images_of_others_are_those_of_compose():
-    compose = text("docker-compose.yml")
+    known = {it["image"] for it in compose()["services"].values()}
     for _, specification in pods():
         for container in specification["containers"]:
             if not container["image"].startswith("facefusion:"):
-                assert f"image: {container['image']}\n" in compose
+                assert container["image"] in known
 
 
 def test_prometheus_in_the_cluster_has_the_same_rules():
