@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -48,20 +49,6 @@ Say = Callable[[str], None]
 """Tells the operator something, in one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where the service answers."""
-
-    host: str
-    port: int
-
-    @property
-    def url(self) -> str:
-        """For people."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
-
-
 def serve(snapshot: Snapshot, environment: Mapping[str, str], executor: Executor, say: Say, stop: StopToken) -> None:
     """Answer requests until ``stop`` is requested.
 
@@ -83,7 +70,7 @@ def serve(snapshot: Snapshot, environment: Mapping[str, str], executor: Executor
     host = address_to_bind(settings.listen_host, is_open=gate.is_open)
     files = open_files(settings.storage_path)
     adopt_libraries()
-    with _queue(settings, secrets) as queue:
+    with listen(host, settings.listen_port) as listening, _queue(settings, secrets) as queue:
         metrics = begin_monitoring(
             places={"storage": settings.storage_path},
             queue=queue,
@@ -91,7 +78,7 @@ def serve(snapshot: Snapshot, environment: Mapping[str, str], executor: Executor
         )
         service = _assemble(snapshot, secrets, gate, files, queue, metrics)
         with _working(snapshot, queue, files, executor, metrics):
-            _Server(service, host, settings, say, stop).run()
+            asyncio.run(_Server(service, listening, say, stop).run())
 
 
 @contextlib.contextmanager
@@ -151,63 +138,78 @@ def _assemble(
     )
 
 
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens.
+
+    Raises:
+        SetupError: it cannot.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, kind, protocol)
+        try:
+            if sys.platform != "win32":  # where it would let two servers have one address
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(WAITING_CONNECTIONS)
+        except BaseException:
+            listening.close()
+            raise
+    except (OSError, UnicodeError) as error:  # a name may hold what no name can
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SetupError(
+            f"--listen-host {host} --listen-port {port}: cannot be listened on ({reason[:1].lower()}{reason[1:]})",
+            "Choose another port if a program listens there, and an address of this machine's.",
+        ) from error
+    return listening
+
+
 class _Server:
     """The web server, which begins and ends as the rest of the program does."""
 
-    def __init__(self, service: Service, host: str, settings: ServiceSettings, say: Say, stop: StopToken) -> None:
+    def __init__(self, service: Service, listening: socket.socket, say: Say, stop: StopToken) -> None:
         self._service = service
-        self._host = host
+        self._listening = listening
         self._say = say
         self._stop = stop
+        proxies = service.settings.trusted_proxies
         self._server = uvicorn.Server(
             uvicorn.Config(
                 create_app(service),
-                host=host,
-                port=settings.listen_port,
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                proxy_headers=bool(settings.trusted_proxies),
-                forwarded_allow_ips=list(settings.trusted_proxies),
+                proxy_headers=bool(proxies),
+                forwarded_allow_ips=list(proxies),
                 timeout_graceful_shutdown=GRACE_SECONDS,
-                backlog=WAITING_CONNECTIONS,
                 ws="none",
                 lifespan="on",
             )
         )
 
-    def run(self) -> None:
-        """Serve until a stop is requested.
-
-        Raises:
-            SetupError: the address cannot be listened on.
-        """
-        try:
-            asyncio.run(self._serve())
-        except SystemExit as error:  # uvicorn's way to say that it could not begin; its log has the reason
-            raise SetupError(
-                f"{self._host}:{self._server.config.port} cannot be listened on",
-                "Another program listens there, or the address is not this machine's; choose another --listen-port.",
-            ) from error
-
-    async def _serve(self) -> None:
+    async def run(self) -> None:
+        """Serve until a stop is requested."""
         watching = asyncio.create_task(self._watch())
         try:
-            await self._server.serve()
+            await self._server.serve(sockets=[self._listening])
         finally:
             watching.cancel()
 
     async def _watch(self) -> None:
-        while not self._server.started:
-            if self._stop.requested:
-                break
+        while not (self._server.started or self._stop.requested):
             await asyncio.sleep(POLL_SECONDS)
-        else:
-            place = Place(*self._server.servers[0].sockets[0].getsockname()[:2])
-            self._say(f"Serving the API on {place.url}; its documentation is {place.url}/docs")
-            if self._service.gate.is_open:
-                self._say("No token is set: only this machine can reach it.")
+        if self._server.started:
+            self._greet()
         while not self._stop.requested:
             await asyncio.sleep(POLL_SECONDS)
         self._service.streams.ending.set()
         self._server.should_exit = True
+
+    def _greet(self) -> None:
+        host, port = self._listening.getsockname()[:2]
+        url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        self._say(f"Serving the API on {url}; its documentation is {url}/docs")
+        if self._service.gate.is_open:
+            self._say("No token is set: only this machine can reach it.")

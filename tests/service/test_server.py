@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from facefusion.core.errors import SetupError
+from facefusion.service.server import listen
 from tests.service.server_process import ServerProcess
 
 pytestmark = pytest.mark.service
@@ -148,7 +150,26 @@ def test_an_address_that_is_taken_is_said(tmp_path):
         port = str(taken.getsockname()[1])
         with ServerProcess(tmp_path, "serve", port=port) as server:
             assert server.end() == 2
-            assert server.lines[-1].startswith(f"error: 127.0.0.1:{port} cannot be listened on. Another program")
+            assert server.lines == [
+                f"error: --listen-host 127.0.0.1 --listen-port {port}: cannot be listened on (address already in use). "
+                "Choose another port if a program listens there, and an address of this machine's.\n"
+            ]
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "x" * 70, "a..b"])
+def test_an_address_that_is_not_this_machines_is_said(host):
+    with pytest.raises(SetupError) as refused:
+        listen(host, 0)
+    assert str(refused.value).startswith(f"--listen-host {host} --listen-port 0: cannot be listened on (")
+
+
+def test_an_address_of_ipv6_can_be_listened_on():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with listen("::1", 0) as listening:
+        assert listening.getsockname()[0] == "::1"
 
 
 def test_a_proxy_that_is_trusted_speaks_for_others_and_another_does_not(tmp_path):
