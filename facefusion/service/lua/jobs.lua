@@ -23,6 +23,7 @@
 local PREFIX = KEYS[1]
 local FINAL = {completed = true, failed = true, rejected = true, cancelled = true, parked = true}
 local MOST_EVENTS = 128
+local MOST_OLD_EVENTS = 16
 
 local function key(name, id)
   if id then return PREFIX .. name .. ':' .. id end
@@ -138,6 +139,7 @@ local function finish(id, state, kept)
   forget_units(id)
   redis.call('ZADD', key('ended'), exactly(NOW + kept), id)
   tell(id)
+  redis.call('XTRIM', key('events', id), 'MAXLEN', '=', MOST_OLD_EVENTS)
 end
 
 local function forget_job(id)
