@@ -80,7 +80,7 @@ def test_secrets_come_by_reference_and_the_guide_makes_them():
         for _, specification in pods()
         for container in specification["containers"]
         for entry in container.get("env", ())
-        if "valueFrom" in entry
+        if "valueFrom" in entry and not entry["valueFrom"]["secretKeyRef"].get("optional")
     }
     assert keys == {("facefusion", "API_TOKEN"), ("facefusion", "REDIS_PASSWORD")}
     page = text("docs/production.md")
