@@ -87,7 +87,7 @@ class EngineRenderer:
             return self._engine.render(snapshot, step, number, files.segments, token, events, stop)
         whole = files.segments / f"whole-{token}{job.extension}"
         report = self._engine.execute(self._settings(job, files, whole), events, stop)
-        return {"file": whole.name, "report": _document(report, files)}
+        return {"file": whole.name, "report": document_of(report, files)}
 
     def join(
         self,
@@ -103,7 +103,7 @@ class EngineRenderer:
         if step.is_divided:
             snapshot = self._settings(job, files, files.output)
             report = self._engine.join(snapshot, step, files.segments, manifests, events, stop)
-            return _document(report, files)
+            return document_of(report, files)
         (manifest,) = manifests
         try:
             (files.segments / str(manifest["file"])).replace(files.output)
@@ -119,7 +119,7 @@ class EngineRenderer:
         return step_snapshot(self._base, job.step, files.target, files.sources, output)
 
 
-def _document(report: RunReport, files: JobFiles) -> dict[str, object]:
+def document_of(report: RunReport, files: JobFiles) -> dict[str, object]:
     """A report without the paths of this machine."""
     fields: dict[str, Any] = {name: value for name, value in asdict(report).items() if name not in OF_A_MACHINE}
     fields["notices"] = [files.without_paths(notice) for notice in report.notices]

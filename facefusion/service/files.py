@@ -164,4 +164,5 @@ def open_files(root: Path) -> FolderStore:
         StorageFullError: there is no room for the folder.
         ServiceUnavailableError: it cannot be made.
     """
-    return FolderStore(root)
+    # As errors name it, so that it can be taken out of what clients are told.
+    return FolderStore(root.absolute())

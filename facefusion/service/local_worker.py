@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import Protocol
 
@@ -20,10 +19,12 @@ from facefusion.core.stop import POLL_SECONDS, StopToken
 from facefusion.core.ticker import Ticker
 from facefusion.observability.events import Event, EventSink, Fanout, StageProgress, StageStarted
 from facefusion.service.content import MEDIA_TYPES
+from facefusion.service.engine_rendering import document_of
 from facefusion.service.logs import working_on_job
 from facefusion.service.memory_queue import MemoryQueue
 from facefusion.service.ports import FileStore
 from facefusion.service.records import Fault, JobRecord, JobState, Progress, Result
+from facefusion.service.rendering import JobFiles
 from facefusion.service.steps import step_snapshot
 from facefusion.service.uploads import HOUR
 
@@ -36,9 +37,6 @@ TELL_SECONDS = 0.25
 READ_BYTES = 1 << 20
 WORKER = "local"
 """What this one is called where things are counted."""
-
-PRIVATE = ("output",)
-"""Fields of a report that name a file of this machine."""
 
 
 class Executor(Protocol):
@@ -131,14 +129,16 @@ class LocalWorker:
             self._counts.job_ended(ended, WORKER)
 
     def _do(self, job: JobRecord, stop: StopToken) -> None:
-        with tempfile.TemporaryDirectory(prefix="job-", dir=self._folder, ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory(prefix="job-", dir=self._folder, ignore_cleanup_errors=True) as name:
+            files: JobFiles | None = None
             try:
-                result, report = self._make(job, Path(folder), stop)
+                files = self._fetch(job, Path(name))
+                result, report = self._make(job, files, stop)
             except Stopped:
                 self._end_stopped(job.id)
             except Exception as error:  # noqa: BLE001 - the job has failed, and others go on
                 state = JobState.REJECTED if isinstance(error, ContentRefusedError) else JobState.FAILED
-                self._queue.finish(job.id, state, fault=fault_of(error, Path(folder)))
+                self._queue.finish(job.id, state, fault=fault_of(error, files))
             else:
                 self._queue.finish(job.id, JobState.COMPLETED, result=result, report=report)
 
@@ -151,28 +151,35 @@ class LocalWorker:
             if (job := self._queue.take(WAIT_SECONDS)) is not None:
                 self.do(job)
 
-    def _make(self, job: JobRecord, folder: Path, stop: StopToken) -> tuple[Result, dict[str, object]]:
-        target, *sources = (self._fetched(asset, folder) for asset in (job.target, *job.sources))
-        output = folder / f"result{job.extension}"
-        snapshot = step_snapshot(self._base, job.step, target, sources, output)
+    def _fetch(self, job: JobRecord, folder: Path) -> JobFiles:
+        """Have the job's files here.
+
+        Raises:
+            NotFoundError: one was erased.
+        """
+        paths: list[Path] = []
+        for number, asset in enumerate((job.target, *job.sources)):
+            own = folder / str(number)
+            own.mkdir()
+            paths.append(self._files.fetch(asset, own))
+        target, *sources = paths
+        return JobFiles(tuple(sources), target, folder, folder / f"result{job.extension}")
+
+    def _make(self, job: JobRecord, files: JobFiles, stop: StopToken) -> tuple[Result, dict[str, object]]:
+        snapshot = step_snapshot(self._base, job.step, files.target, files.sources, files.output)
         events = Fanout((_Watch(self._queue, job.id), self._counts))
         report = self._executor.execute(snapshot, events, stop)
         self._counts.run_done(report)
         stop.check()
         result = Result(
-            sha256=_digest(output),
-            size=output.stat().st_size,
+            sha256=_digest(files.output),
+            size=files.output.stat().st_size,
             media_type=MEDIA_TYPES[job.extension],
             extension=job.extension,
             expires=self._clock() + self._seconds,
         )
-        self._files.put_result(job.id, output, result)
-        return result, {name: value for name, value in asdict(report).items() if name not in PRIVATE}
-
-    def _fetched(self, asset: str, folder: Path) -> Path:
-        own = folder / asset
-        own.mkdir(exist_ok=True)
-        return self._files.fetch(asset, own)
+        self._files.put_result(job.id, files.output, result)
+        return result, document_of(report, files)
 
     def _end_stopped(self, job_id: str) -> None:
         if self._queue.is_cancelled(job_id):
@@ -217,14 +224,15 @@ class _Watch:
         self._queue.advance(self._job, Progress(done=self._done, total=self._total, rate=rate))
 
 
-def fault_of(error: Exception, folder: Path) -> Fault:
-    """What the client is told of why a job failed: the error's texts, without the folder that its files lay in."""
+def fault_of(error: Exception, files: JobFiles | None) -> Fault:
+    """What the client is told of why a job failed: the error's texts, without where its files lay."""
+    kind = type(error).__name__
     if not isinstance(error, FaceFusionError):
         logger.error("a job failed unexpectedly", exc_info=error)
-        return Fault("The service failed at this job", "Its operator finds the reason in the log.", "InternalError")
-    texts = (text.replace(f"{folder}/", "").replace(str(folder), "") for text in (error.fault, error.remedy))
-    fault, remedy = texts
-    return Fault(fault, remedy, type(error).__name__)
+        return Fault(f"unexpected {kind}", "This is a defect; the log of the service has its traceback.", kind)
+    if files is None:
+        return Fault(error.fault, error.remedy, kind)
+    return Fault(files.without_paths(error.fault), files.without_paths(error.remedy), kind)
 
 
 def _digest(path: Path) -> str:

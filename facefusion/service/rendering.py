@@ -26,8 +26,10 @@ class JobFiles:
     def without_paths(self, text: str) -> str:
         """A text for the client, who is told nothing of this machine's folders."""
         names = {self.output: "the result", self.target: "the target", self.segments: "the segments"}
-        for path, name in {**names, **dict.fromkeys(self.sources, "a source")}.items():
-            text = text.replace(str(path), name)
+        names |= dict.fromkeys(self.sources, "a source")
+        # The longest first: one may lie within another.
+        for path in sorted(names, key=lambda path: len(str(path)), reverse=True):
+            text = text.replace(str(path), names[path])
         return text
 
 

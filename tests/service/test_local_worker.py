@@ -84,33 +84,37 @@ def test_a_job_is_done_with_its_files_and_settings(queue, files, base, clock, tm
     assert str(tmp_path) not in str(ended.report)
 
 
-@pytest.mark.parametrize(
-    ("failure", "state"),
-    [
-        (MediaError("{folder}/t/file.mp4 is damaged", "Get it again."), JobState.FAILED),
-        (ContentRefusedError("{folder}/t/file.mp4 shows what is not allowed", "Get it again."), JobState.REJECTED),
-    ],
-)
-def test_a_job_that_fails_says_why_without_paths(queue, files, base, clock, tmp_path, failure, state):
+@pytest.mark.parametrize(("kind", "state"), [(MediaError, JobState.FAILED), (ContentRefusedError, JobState.REJECTED)])
+def test_a_job_that_fails_says_why_without_paths(queue, files, base, clock, tmp_path, kind, state):
     program = Program()
 
     def act(events, stop):
-        output = program.snapshots[0].get(PathsSettings).output_path
-        assert output is not None
-        folder = output.parent
-        raise type(failure)(failure.fault.format(folder=folder), failure.remedy)
+        paths = program.snapshots[0].get(PathsSettings)
+        raise kind(f"{paths.target_path} and {paths.source_paths[0]} are damaged", f"Look at {paths.output_path}.")
 
     program.before_report = act
     ended = done(queue, files, base, clock, tmp_path, program)
     assert ended.state is state
-    assert ended.fault == Fault(failure.fault.replace("{folder}/", ""), "Get it again.", type(failure).__name__)
+    assert ended.fault == Fault("the target and a source are damaged", "Look at the result.", kind.__name__)
+
+
+def test_a_report_says_nothing_of_where_files_lay(queue, files, base, clock, tmp_path):
+    program = Program()
+
+    def act(events, stop):
+        source = program.snapshots[0].get(PathsSettings).source_paths[0]
+        program.report = dataclasses.replace(REPORT, notices=(f"The face found in {source} is in doubt.",))
+
+    program.before_report = act
+    ended = done(queue, files, base, clock, tmp_path, program)
+    assert ended.report["notices"] == ["The face found in a source is in doubt."]
 
 
 def test_a_defect_fails_the_job_and_stays_in_the_log(queue, files, base, clock, tmp_path, caplog):
     with caplog.at_level(logging.ERROR):
         ended = done(queue, files, base, clock, tmp_path, Program(failure=KeyError("/srv/secret")))
     assert ended.state is JobState.FAILED
-    assert ended.fault.kind == "InternalError"
+    assert ended.fault.kind == "KeyError"
     assert "secret" not in str(ended.fault)
     assert "secret" in caplog.text
 

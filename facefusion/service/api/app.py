@@ -24,7 +24,7 @@ from facefusion.service.api.service import Service
 
 logger = logging.getLogger(__name__)
 
-SWEEP_SECONDS = 60.0
+SWEEP_SECONDS = 300.0
 """Between two looks for what is no longer to be kept."""
 LOOKS = 2
 """Uploads that are looked into at a time."""
