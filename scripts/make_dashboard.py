@@ -1,6 +1,7 @@
 """Writes the Grafana dashboard: ``python scripts/make_dashboard.py [--check]``.
 
-Needs requirements-service.txt. With ``--check`` nothing is written, and the status is 1 where the file is another one.
+Needs requirements-service-dev.txt. With ``--check`` nothing is written; the status is 1 where
+the file is another one.
 """
 
 from __future__ import annotations
@@ -48,6 +49,11 @@ def _rate(name: str, by: str = "") -> str:
     return f"sum{f' by ({by})' if by else ''} (rate({name}{{{JOB}}}[{RATE}]))"
 
 
+def _greatest_rate(name: str, by: str = "") -> str:
+    """Of what every API tells alike."""
+    return f"max{f' by ({by})' if by else ''} (rate({name}{{{JOB}}}[{RATE}]))"
+
+
 def _quantile(share: float, name: str) -> str:
     return f"histogram_quantile({share}, sum by (le) (rate({name}_bucket{{{JOB}}}[{RATE}])))"
 
@@ -61,7 +67,11 @@ ROWS: tuple[tuple[str, tuple[Chart, ...]], ...] = (
             ),
             Chart("The longest wait", "s", ((f"max(facefusion_queue_age_seconds{{{JOB}}})", "oldest job"),)),
             Chart("Workers", "short", ((f"max(facefusion_workers{{{JOB}}})", "workers"),)),
-            Chart("Jobs that ended, a second", "short", ((_rate("facefusion_jobs_total", "outcome"), "{{outcome}}"),)),
+            Chart(
+                "Jobs that ended, a second",
+                "short",
+                ((_greatest_rate("facefusion_jobs_total", "outcome"), "{{outcome}}"),),
+            ),
             Chart(
                 "How long jobs take",
                 "s",
@@ -131,7 +141,7 @@ ROWS: tuple[tuple[str, tuple[Chart, ...]], ...] = (
                 "short",
                 (
                     (_rate("facefusion_segments_total"), "finished"),
-                    (_rate("facefusion_segment_retries_total"), "begun again"),
+                    (_greatest_rate("facefusion_segment_retries_total"), "begun again"),
                 ),
             ),
             Chart("Models loaded, a second", "short", ((_rate("facefusion_model_loads_total", "model"), "{{model}}"),)),

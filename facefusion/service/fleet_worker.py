@@ -49,10 +49,6 @@ class MeteredVoice:
         """Count it."""
         self.metrics.segment_done()
 
-    def segment_retried(self) -> None:
-        """Count it."""
-        self.metrics.segment_retried()
-
     def job_ended(self, job: JobRecord) -> None:
         """Count the job, and what all workers did for it."""
         self.metrics.job_ended(job, self.worker)

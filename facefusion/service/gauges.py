@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Protocol
 
 import psutil
-from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from facefusion.memory.machine import Machine, read_machine
 from facefusion.service.errors import ServiceUnavailableError
-from facefusion.service.records import Priority
+from facefusion.service.records import JobState, Priority
 
 MEGABYTE = 1 << 20
 
@@ -29,6 +29,12 @@ class WatchedQueue(Protocol):
 
     def workers(self) -> int:
         """How many workers were seen of late."""
+
+    def ended(self) -> Mapping[JobState, int]:
+        """How many jobs came to which end."""
+
+    def retries(self) -> int:
+        """How many segments were begun again."""
 
 
 class MachineGauges(Collector):
@@ -64,7 +70,9 @@ class MachineGauges(Collector):
 
 
 class QueueGauges(Collector):
-    """How many jobs wait, and how long, and how many workers there are.
+    """What waits, how long, who works, and what came of it.
+
+    The queue counts, not whoever does a job: it alone knows of the jobs that ended as their workers were lost.
 
     Args:
         queue: asked each time.
@@ -79,6 +87,7 @@ class QueueGauges(Collector):
         """Whether the queue can be reached, and if so what is in it."""
         try:
             waiting, oldest, workers = self._queue.waiting(), self._queue.oldest_waiting(), self._queue.workers()
+            ended, retries = self._queue.ended(), self._queue.retries()
         except ServiceUnavailableError:
             yield _reachable(0)
             return
@@ -90,6 +99,12 @@ class QueueGauges(Collector):
         wait = 0.0 if oldest is None else max(self._clock() - oldest, 0.0)
         yield GaugeMetricFamily("facefusion_queue_age_seconds", "How long the job has waited that waits longest.", wait)
         yield GaugeMetricFamily("facefusion_workers", "Workers that were seen of late.", workers)
+        jobs = CounterMetricFamily("facefusion_jobs", "Jobs that ended, by outcome.", labels=["outcome"])
+        for state in JobState:
+            if state.is_final:  # from zero on, or the first of them would be no increase
+                jobs.add_metric([state.value], ended.get(state, 0))
+        yield jobs
+        yield CounterMetricFamily("facefusion_segment_retries", "Segments that were begun again.", retries)
 
 
 def _reachable(value: int) -> Metric:

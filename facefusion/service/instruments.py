@@ -70,10 +70,6 @@ class Metrics:
 
     def _make_instruments(self) -> None:
         # In no registry: what all processes counted is read from the folder.
-        self._jobs = Counter("facefusion_jobs", "Jobs that ended, by outcome.", ["outcome"], registry=None)
-        for state in JobState:
-            if state.is_final:
-                self._jobs.labels(state.value)  # from zero on, or the first of them would be no increase
         self._durations = Histogram(
             "job_duration_seconds",
             "From the beginning of jobs to their end, in seconds.",
@@ -109,7 +105,6 @@ class Metrics:
             "facefusion_model_cache_hits", "Pieces of work that found a model loaded.", ["model"], registry=None
         )
         self._segments = Counter("facefusion_segments", "Segments of videos that were finished.", registry=None)
-        self._retries = Counter("facefusion_segment_retries", "Segments that were begun again.", registry=None)
         self._requests = Counter(
             "facefusion_http_requests", "Requests to the API.", ["method", "route", "status"], registry=None
         )
@@ -166,18 +161,13 @@ class Metrics:
         """Count a segment that was finished."""
         self._segments.inc()
 
-    def segment_retried(self) -> None:
-        """Count a segment that is begun again, since its worker was lost or failed."""
-        self._retries.inc()
-
     def job_ended(self, job: JobRecord, worker: str = "") -> None:
-        """Count a job that came to its end.
+        """Count how long a job took that was worked on and not cancelled. How it ended the queue counts.
 
         Args:
             job: in a state that is final.
             worker: name of the worker that finished it, one of a few; empty where none did.
         """
-        self._jobs.labels(job.state.value).inc()
         if job.started is None or job.ended is None or job.state is JobState.CANCELLED:
             return
         seconds = max(job.ended - job.started, 0.0)

@@ -32,6 +32,7 @@ class MemoryQueue:
         self._keys: dict[tuple[str, str], str] = {}
         self._numbers: dict[str, int] = {}
         self._cancelled: set[str] = set()
+        self._ended: Counter[JobState] = Counter()
 
     def submit(self, job: JobRecord, *, idempotency_key: str | None, most_waiting: int) -> JobRecord:
         """As the port has it."""
@@ -121,6 +122,15 @@ class MemoryQueue:
         """As the port has it: the one that this process does jobs with."""
         return 1
 
+    def ended(self) -> Mapping[JobState, int]:
+        """As the port has it."""
+        with self._changed:
+            return dict(self._ended)
+
+    def retries(self) -> int:
+        """As the port has it: none, as jobs are not divided."""
+        return 0
+
     def take(self, seconds: float) -> JobRecord | None:
         """The job to do next, which is running from now on.
 
@@ -167,6 +177,8 @@ class MemoryQueue:
     def _change(self, job_id: str, **changes: object) -> JobRecord:
         self._jobs[job_id] = job = replace(self._jobs[job_id], **changes)  # type: ignore[arg-type]
         self._numbers[job_id] += 1
+        if "state" in changes and job.state.is_final:
+            self._ended[job.state] += 1
         self._changed.notify_all()
         return job
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from facefusion.service.records import Asset, JobEvent, JobRecord, Priority, Result
+from facefusion.service.records import Asset, JobEvent, JobRecord, JobState, Priority, Result
 
 
 class JobQueue(Protocol):
@@ -61,6 +61,12 @@ class JobQueue(Protocol):
 
     def workers(self) -> int:
         """How many workers were seen of late."""
+
+    def ended(self) -> Mapping[JobState, int]:
+        """How many jobs came to which end since there is the queue, those that were erased among them."""
+
+    def retries(self) -> int:
+        """How many segments were begun again since then."""
 
     def uses(self, asset_id: str) -> bool:
         """Whether a job that is not final uses an asset."""

@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
+import redis.asyncio
+
 from facefusion.service.errors import ConflictError, NotFoundError, QueueFullError
-from facefusion.service.records import JobEvent, JobRecord, Priority
+from facefusion.service.records import JobEvent, JobRecord, JobState, Priority
 from facefusion.service.redis_link import BLOCK_SECONDS, RedisLink, reaching
 from facefusion.service.redis_records import content_digest, event_of, job_of, record_text
 
@@ -15,6 +17,8 @@ KEPT_SECONDS = 7 * 24 * 3600.0
 """How long a job that is final is remembered."""
 ONCE_SECONDS = 24 * 3600
 """How long an idempotency key counts."""
+EVENT_FIELDS = ("last", "state", "done", "total", "rate", "segments_done", "segments")
+"""Of a job, that say how it stands; ``last`` is the id of its last event."""
 MOST_LISTED = 1000
 """Jobs that one listing gives at most."""
 
@@ -104,26 +108,34 @@ class RedisQueue:
 
     async def events(self, job_id: str, after: str | None) -> AsyncIterator[JobEvent]:
         """See the port. Where no event is named, the first one is how the job stands."""
-        stream = self._link.key("events", job_id)
         client = self._link.listener()
         try:
             with reaching():
-                for event in _events(await client.execute_command("XREVRANGE", stream, "+", "-", "COUNT", 1)):
+                while (now := await self._standing(client, job_id)) is not None:
                     if after is None:
-                        yield event
-                    if event.state.is_final and after in (None, event.id):
+                        yield now
+                        after = now.id
+                    if now.state.is_final and now.id == after:
                         return
-                    after = after or event.id
-                while after is not None and await client.execute_command("EXISTS", stream):
-                    wait = round(BLOCK_SECONDS * 1000)
-                    news = await client.execute_command("XREAD", "BLOCK", wait, "STREAMS", stream, after)
-                    for event in _events(_entries(news)):
+                    news = await self._news(client, job_id, after, is_final=now.state.is_final)
+                    # What a job came to is known for longer than how it went.
+                    for event in news or ([now] if now.state.is_final else ()):
                         yield event
                         after = event.id
-                        if event.state.is_final:
-                            return
         finally:
             await client.aclose()
+
+    async def _standing(self, client: redis.asyncio.Redis, job_id: str) -> JobEvent | None:
+        """The last event of a job; none where there is no such job."""
+        values = await client.execute_command("HMGET", self._link.key("job", job_id), *EVENT_FIELDS)
+        fields = dict(zip(EVENT_FIELDS, values, strict=True))
+        return event_of(fields["last"], fields) if fields["last"] else None
+
+    async def _news(self, client: redis.asyncio.Redis, job_id: str, after: str, *, is_final: bool) -> list[JobEvent]:
+        """Events behind one; where there are none, they are waited for, unless none will come."""
+        wait = () if is_final else ("BLOCK", round(BLOCK_SECONDS * 1000))
+        words = ("XREAD", *wait, "STREAMS", self._link.key("events", job_id), after)
+        return [event_of(event_id, fields) for event_id, fields in _entries(await client.execute_command(*words))]
 
     def waiting(self) -> Mapping[Priority, int]:
         """See the port."""
@@ -145,6 +157,16 @@ class RedisQueue:
         """How many workers were seen of late."""
         return int(self._link.call("ZCARD", self._link.key("workers")))
 
+    def ended(self) -> Mapping[JobState, int]:
+        """See the port."""
+        finals = [state for state in JobState if state.is_final]
+        counts = self._link.call("HMGET", self._link.key("totals"), *(state.value for state in finals))
+        return {state: int(count or 0) for state, count in zip(finals, counts, strict=True)}
+
+    def retries(self) -> int:
+        """See the port."""
+        return int(self._link.call("HGET", self._link.key("totals"), "retries") or 0)
+
     def _expect(self, job_id: str) -> JobRecord:
         job = self.find(job_id)
         if job is None:
@@ -158,7 +180,3 @@ def _entries(news: Any) -> Any:  # noqa: ANN401 - a list of streams, or a mappin
     if isinstance(news, dict):
         return next(iter(news.values()))[0]
     return news[0][1]
-
-
-def _events(entries: Any) -> list[JobEvent]:  # noqa: ANN401 - as the library gives them
-    return [event_of(event_id, fields) for event_id, fields in entries]

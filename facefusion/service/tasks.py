@@ -54,9 +54,6 @@ class Voice(Protocol):
     def segment_done(self) -> None:
         """A segment was committed."""
 
-    def segment_retried(self) -> None:
-        """A unit is to be begun again."""
-
     def job_ended(self, job: JobRecord) -> None:
         """A job came to its end here."""
 
@@ -223,14 +220,12 @@ class UnitDesk:
             logger.error("%s of job %s: a defect", unit.name, unit.job, exc_info=error)
         if isinstance(error, SegmentError) and lease.tries + 1 < MOST_TRIES:
             logger.warning("segment %d of job %s has to be made again: %s", error.number, unit.job, error)
-            self._voice.segment_retried()
             return self._leases.redo(lease, error.number)
         # Memory was short twice, the second time with all that could be had: a third try would end no better.
         is_short = isinstance(error, ResourceError)
         may_pass = isinstance(error, FaceFusionError) and error.retry_may_help and not is_short
         if may_pass and lease.tries + 1 < MOST_TRIES:
             logger.warning("%s of job %s is to be tried again: %s", unit.name, unit.job, error)
-            self._voice.segment_retried()
             return self._leases.hand_back(lease, pause=PAUSE_SECONDS * 2**lease.tries, failed=True)
         state = JobState.REJECTED if isinstance(error, ContentRefusedError) else JobState.FAILED
         fault = _fault(error, files)

@@ -26,9 +26,6 @@ class Quiet:
     def segment_done(self) -> None:
         pass
 
-    def segment_retried(self) -> None:
-        pass
-
     def job_ended(self, job: JobRecord) -> None:
         pass
 

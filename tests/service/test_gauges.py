@@ -9,7 +9,7 @@ import pytest
 
 from facefusion.memory.machine import Machine
 from facefusion.service.errors import ServiceUnavailableError
-from facefusion.service.records import Priority
+from facefusion.service.records import JobState, Priority
 
 pytestmark = pytest.mark.service
 
@@ -120,8 +120,9 @@ def test_memory_is_that_of_the_container_and_disks_those_that_are_there(tmp_path
 
 
 class Queue:
-    def __init__(self, waiting, oldest, workers):
+    def __init__(self, waiting, oldest, workers, ended=None, retries=0):
         self._waiting, self._oldest, self._workers = waiting, oldest, workers
+        self._ended, self._retries = ended or {}, retries
 
     def waiting(self):
         if self._waiting is None:
@@ -134,11 +135,17 @@ class Queue:
     def workers(self):
         return self._workers
 
+    def ended(self):
+        return self._ended
 
-def test_a_queue_tells_depth_age_and_workers():
+    def retries(self):
+        return self._retries
+
+
+def test_a_queue_tells_what_waits_who_works_and_what_came_of_it():
     from facefusion.service.gauges import QueueGauges
 
-    queue = Queue({Priority.HIGH: 2, Priority.LOW: 5}, 1000.0, 3)
+    queue = Queue({Priority.HIGH: 2, Priority.LOW: 5}, 1000.0, 3, {JobState.COMPLETED: 9, JobState.PARKED: 1}, 4)
     assert told(QueueGauges(queue, clock=lambda: 1090.0)) == {
         ("facefusion_queue_reachable",): 1,
         ("facefusion_queue_depth", "high"): 2,
@@ -146,6 +153,12 @@ def test_a_queue_tells_depth_age_and_workers():
         ("facefusion_queue_depth", "low"): 5,
         ("facefusion_queue_age_seconds",): 90,
         ("facefusion_workers",): 3,
+        ("facefusion_jobs_total", "completed"): 9,
+        ("facefusion_jobs_total", "failed"): 0,
+        ("facefusion_jobs_total", "rejected"): 0,
+        ("facefusion_jobs_total", "cancelled"): 0,
+        ("facefusion_jobs_total", "parked"): 1,
+        ("facefusion_segment_retries_total",): 4,
     }
 
 

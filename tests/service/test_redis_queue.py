@@ -170,7 +170,7 @@ def test_an_erased_job_leaves_nothing(queue, leases, link):
     assert queue.find("job1") is None
     assert queue.list(None, limit=9, before=None) == []
     left = {name.removeprefix(link.prefix).partition(":")[0] for name in link.call("KEYS", f"{link.prefix}*")}
-    assert left == {"token", "once"}
+    assert left == {"token", "once", "totals"}
 
 
 def test_final_jobs_are_forgotten_after_a_while(link, leases):
@@ -233,6 +233,17 @@ def test_events_are_bounded(queue, leases, link):
     for number in range(300):
         leases.commit_segment(take(leases, Unit("job1", str(number))), {})
     assert link.call("XLEN", link.key("events", "job1")) == 128
+
+
+def test_the_end_of_a_job_is_told_when_its_events_are_gone(queue, leases, link):
+    submit(queue, job())
+    complete(queue, leases, job())
+    events = asyncio.run(collect(queue, "job1", after="0"))
+    assert 0 < link.call("TTL", link.key("events", "job1")) <= 3600
+    link.call("DEL", link.key("events", "job1"))
+    assert asyncio.run(collect(queue, "job1")) == events[-1:]
+    assert asyncio.run(collect(queue, "job1", after=events[2].id)) == events[-1:]
+    assert asyncio.run(collect(queue, "job1", after=events[-1].id)) == []
 
 
 def test_the_oldest_waiting_job_is_known(queue):

@@ -76,6 +76,12 @@ class _Queue:
     def workers(self):
         return 1
 
+    def ended(self):
+        return {}
+
+    def retries(self):
+        return 0
+
 
 def _tell_all(folder):
     """Everything that the code tells, once."""
