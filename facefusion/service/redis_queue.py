@@ -131,7 +131,9 @@ class RedisQueue:
         fields = dict(zip(EVENT_FIELDS, values, strict=True))
         return event_of(fields["last"], fields) if fields["last"] else None
 
-    async def _news(self, client: redis.asyncio.Redis, job_id: str, after: str, *, is_final: bool) -> list[JobEvent]:
+    async def _news(
+        self, client: redis.asyncio.Redis, job_id: str, after: str, *, is_final: bool
+    ) -> Sequence[JobEvent]:
         """Events behind one; where there are none, they are waited for, unless none will come."""
         wait = () if is_final else ("BLOCK", round(BLOCK_SECONDS * 1000))
         words = ("XREAD", *wait, "STREAMS", self._link.key("events", job_id), after)

@@ -23,7 +23,7 @@
 local PREFIX = KEYS[1]
 local FINAL = {completed = true, failed = true, rejected = true, cancelled = true, parked = true}
 local MOST_EVENTS = 128
-local MOST_OLD_EVENTS = 16
+local EVENTS_SECONDS = 3600 -- how long the events of a final job are kept; its last one is kept as long as the job
 
 local function key(name, id)
   if id then return PREFIX .. name .. ':' .. id end
@@ -78,8 +78,8 @@ local function tell(id)
     event[#event + 1] = name
     event[#event + 1] = values[at] or ''
   end
-  redis.call('XADD', key('events', id), 'MAXLEN', '=', MOST_EVENTS, '*', unpack(event))
-  redis.call('HSET', key('job', id), 'told', exactly(NOW))
+  local last = redis.call('XADD', key('events', id), 'MAXLEN', '=', MOST_EVENTS, '*', unpack(event))
+  redis.call('HSET', key('job', id), 'told', exactly(NOW), 'last', last)
 end
 
 local function queue_unit(id, unit, due)
@@ -139,7 +139,7 @@ local function finish(id, state, kept)
   forget_units(id)
   redis.call('ZADD', key('ended'), exactly(NOW + kept), id)
   tell(id)
-  redis.call('XTRIM', key('events', id), 'MAXLEN', '=', MOST_OLD_EVENTS)
+  redis.call('EXPIRE', key('events', id), EVENTS_SECONDS)
 end
 
 local function forget_job(id)
