@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from facefusion.content.analyse import ContentAnalyser
-from facefusion.core.errors import ContentRefusedError, MediaError, OutputError, SegmentError
+from facefusion.core.errors import ContentRefusedError, MediaError, OutputError, SegmentError, Stopped
 from facefusion.core.stop import StopToken
-from facefusion.core.values import Picture
+from facefusion.core.values import Frame, Picture
 from facefusion.media.frames import checksum
 from facefusion.memory.meter import MemoryMeter
 from facefusion.observability.events import Notice, StageFinished, StageStarted
@@ -256,6 +256,35 @@ def test_a_segment_that_fails_leaves_no_file(tmp_path: Path) -> None:
     outline = outlined(stage)
     with pytest.raises(BrokenError):
         render(stage, outline, 1, tmp_path, trouble={25: BrokenError()})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.mp4"]
+
+
+class Impatient(Content):
+    """Asks to stop after some frames."""
+
+    def __init__(self, frames: int, stop: StopToken) -> None:
+        super().__init__()
+        self._frames = frames
+        self._stop = stop
+
+    def observe(self, frame: Frame) -> None:
+        super().observe(frame)
+        if self.seen >= self._frames:
+            self._stop.request("enough")
+
+
+def test_whoever_is_stopped_leaves_nothing(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    outline = outlined(stage)
+    stop = StopToken()
+    info, plan, work = stage.parts(content=Impatient(10, stop))
+    with pytest.raises(Stopped):
+        outline_video(info, plan, work, stage.sink, stop)
+    assert stage.progress < FRAMES
+    stop = StopToken()
+    info, plan, work = stage.parts(content=Impatient(LENGTH + 10, stop))
+    with pytest.raises(Stopped), MemoryMeter(1 << 40) as meter:
+        DividedVideo(info, plan, outline).render(1, tmp_path / "segment.mkv", work, meter, stage.sink, stop)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.mp4"]
 
 
