@@ -38,7 +38,7 @@ ASIDE = frozenset(("workflow_mode", "workflow_strategy", "temp_frame_format", "k
 """Settings that the encoded frames do not depend on. What someone changed in files of frames is recorded with each
 segment."""
 
-PROGRAM = frozenset((".py", ".toml", ".json"))
+PROGRAM = frozenset((".py", ".toml", ".json", ".lua"))
 """Suffixes of the files that the program is made of."""
 
 
