@@ -441,7 +441,12 @@ def test_a_retired_variable_is_mapped_too():
 )
 def test_run_opens_the_page_where_it_is_asked_for(words, ini, serves, monkeypatch):
     served = []
-    monkeypatch.setattr("facefusion.cli.commands.serve.execute", lambda context: served.append(context) or 0)
+
+    def serve(context):
+        served.append(context)
+        return 0
+
+    monkeypatch.setattr("facefusion.cli.commands.serve.execute", serve)
     if ini:
         Path("facefusion.ini").write_text("[paths]\ntarget_path = clip.mp4\noutput_path = out.mp4\n", encoding="utf-8")
     assert (main(["run", *words]) == 0) is serves

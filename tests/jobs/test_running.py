@@ -262,7 +262,12 @@ def test_a_report_that_fails_leaves_a_completed_job(call, monkeypatch):
 
 def test_run_serves_where_nothing_is_asked_for_on_the_command_line(call, monkeypatch):
     served = []
-    monkeypatch.setattr("facefusion.cli.commands.serve.execute", lambda context: served.append(context.words) or 0)
+
+    def serve(context):
+        served.append(context)
+        return 0
+
+    monkeypatch.setattr("facefusion.cli.commands.serve.execute", serve)
     Path("facefusion.ini").write_text("[paths]\noutput_path = results\n", encoding="utf-8")
     for words in (("run",), ("run", "-s", "source.jpg")):
         assert call(*words)[0] == 0

@@ -15,6 +15,8 @@ from facefusion.service.problems import MEDIA_TYPE, FieldFault, FieldsError, Pro
 PLACES = ("body", "query", "path", "header")
 """What the framework puts before the name of a field."""
 
+NOWHERE = "Nothing is at this address. /docs lists the addresses that there are."
+
 
 class PlainJson(JSONResponse):
     """JSON in ASCII alone: halves of surrogate pairs, which clients can send, cannot be written otherwise."""
@@ -43,7 +45,8 @@ async def answer_error(_: Request, error: Exception) -> Response:
 async def answer_http(_: Request, error: Exception) -> Response:
     """For what the framework refuses, such as a path that is none."""
     assert isinstance(error, HTTPException)
-    problem = plain_problem(error.status_code, f"{str(error.detail).rstrip('.')}.")
+    detail = NOWHERE if error.status_code == 404 else f"{str(error.detail).rstrip('.')}."
+    problem = plain_problem(error.status_code, detail)
     problem.headers.update(error.headers or {})
     return problem_response(problem)
 
