@@ -10,7 +10,7 @@ from celery import Celery
 from facefusion.service.celery_app import TASK, make_celery
 from facefusion.service.errors import ServiceUnavailableError
 from facefusion.service.leases import MOST_SENT, Leases
-from facefusion.service.redis_link import RedisLink
+from facefusion.service.redis_link import RedisLink, reaching
 from facefusion.service.redis_queue import KEPT_SECONDS, RedisQueue
 
 logger = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class Messenger:
         for _ in range(MOST_ROUNDS):
             messages = self._leases.due()
             try:
-                with self._app.producer_pool.acquire(block=True) as producer:
+                with reaching(), self._app.producer_pool.acquire(block=True) as producer:
                     for each in messages:
                         arguments = (each.unit.job, each.unit.name)
                         self._app.send_task(TASK, arguments, queue=each.queue, producer=producer)

@@ -20,6 +20,7 @@ from facefusion.media.output import move_into_place, part_path
 from facefusion.observability.events import EventSink, StageFinished, StageProgress, StageStarted
 from facefusion.service.auth import OPERATOR
 from facefusion.service.celery_messages import open_queue
+from facefusion.service.errors import QueueFullError
 from facefusion.service.files import open_files
 from facefusion.service.kept_files import make_private
 from facefusion.service.look import look
@@ -63,7 +64,7 @@ class Intake:
         owner: whose the jobs are.
         step: what is to be done, see :meth:`~facefusion.service.steps.StepRules.frozen`.
         priority: of the jobs.
-        most_waiting: jobs that may wait; while there are as many, it is waited for room.
+        most_waiting: jobs that may wait at all.
     """
 
     def __init__(
@@ -87,14 +88,12 @@ class Intake:
         self._taken: dict[Path, str] = {}
 
     def submit(self, order: Order, stop: StopToken) -> Submitted:
-        """Send one order.
+        """Send one order; where as many jobs wait as may, once there is room.
 
         Raises:
             FaceFusionError: a file cannot be taken in, or the fleet not be reached.
             Stopped: ``stop`` was requested.
         """
-        while sum(self._queue.waiting().values()) >= self._most_waiting:
-            stop.sleep(LOOK_SECONDS)
         job = JobRecord(
             id=secrets.token_hex(16),
             owner=self._owner,
@@ -106,7 +105,12 @@ class Intake:
             extension=order.output.suffix.lower(),
             created=time.time(),
         )
-        self._queue.submit(job, idempotency_key=None, most_waiting=self._most_waiting)
+        while True:
+            try:
+                self._queue.submit(job, idempotency_key=None, most_waiting=self._most_waiting)
+                break
+            except QueueFullError:
+                stop.sleep(LOOK_SECONDS)
         return Submitted(order, job.id)
 
     def ended(

@@ -130,7 +130,7 @@ class UnitDesk:
         ):
             try:
                 files = self._fetch(job, Path(folder), lease)
-            except FaceFusionError as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, the worker goes on
                 counted = self._failed(lease, error, keeper, None)
             else:
                 counted = self._work(_Attempt(lease, job, files, Fanout((keeper, self._voice)), stop, keeper))

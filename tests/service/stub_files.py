@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from facefusion.service.errors import NotFoundError
+from facefusion.service.errors import NotFoundError, StorageFullError
 from facefusion.service.records import Asset, Result
 
 
@@ -35,6 +35,8 @@ class StubFiles:
         return path
 
     def put_result(self, job_id: str, path: Path, result: Result) -> None:
+        if (self._folder / "full").exists():
+            raise StorageFullError("there is no room for more files", "Try again later.")
         path.replace(self._folder / "results" / job_id)
 
     def fetch_result(self, job_id: str, folder: Path) -> Path:

@@ -194,6 +194,18 @@ def test_without_memory_the_job_fails_and_the_worker_goes_on(fleet):
     assert fleet.workers[0].poll() is None
 
 
+def test_a_full_disk_fails_the_job_and_the_worker_goes_on(fleet):
+    (fleet.folder / "files/full").touch()
+    fleet.start()
+    fleet.submit()
+    assert fleet.final("job1").fault.fault == "there is no room for more files"
+    assert not (fleet.folder / "files/segments/job1").exists()
+    (fleet.folder / "files/full").unlink()
+    fleet.submit(2)
+    assert fleet.final("job2").state is JobState.COMPLETED
+    assert fleet.workers[0].poll() is None
+
+
 def test_what_may_pass_is_tried_again_and_a_defect_is_not(fleet):
     fleet.start()
     fleet.submit(1, step={"fault": "passing"})

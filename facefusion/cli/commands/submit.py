@@ -2,64 +2,88 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from facefusion.cli.command import Context
 from facefusion.cli.exit import FAILED
 from facefusion.cli.fleet import fleet_url
 from facefusion.cli.service_packages import service_packages
 from facefusion.config.settings import PatternsSettings
-from facefusion.core.errors import Stopped
+from facefusion.core.errors import FaceFusionError, InputError, Stopped
 from facefusion.core.wording import counted
-from facefusion.jobs.batch import plan_batch
+from facefusion.jobs.batch import BatchStep, plan_batch
 from facefusion.observability.events import Notice
 from facefusion.service.fleet_settings import SubmitSettings
 from facefusion.service.records import JobRecord, JobState, Priority
-from facefusion.service.settings import ServiceSettings
+
+if TYPE_CHECKING:
+    from facefusion.service.intake import Intake, Submitted
 
 
 def execute(context: Context) -> int:
     """Check every step, send them all, and name the jobs on the output stream; or wait and name the results.
 
+    A file that cannot be sent, or is not made, does not keep the others from it.
+
     Raises:
         SetupError: a package is missing.
         UsageError: no queue is named, or the patterns do not go together.
-        ServiceUnavailableError: the queue cannot be reached.
-        Stopped: a stop was requested before all was sent.
+        ServiceUnavailableError: the queue or the storage cannot be reached.
+        Stopped: a stop was requested; what was sent is done all the same.
     """
     snapshot = context.state.snapshot
+    settings = snapshot.get(SubmitSettings)
     url = fleet_url(snapshot)
     batch = plan_batch(snapshot.get(PatternsSettings))
     for notice in batch.notices:
         context.events.emit(Notice(notice, warning=True))
     with service_packages("submit"):
-        from facefusion.service.intake import Order, Submitted, open_intake  # noqa: PLC0415 - see service_packages
-    settings = snapshot.get(SubmitSettings)
+        from facefusion.service.intake import open_intake  # noqa: PLC0415 - see service_packages
     intake = open_intake(url, snapshot, Priority(settings.priority))
     sent: list[Submitted] = []
     try:
-        for step in batch.steps:
-            sources = () if step.source is None else (step.source,)
-            sent.append(intake.submit(Order(sources, step.target, step.output), context.stop))
-    finally:
-        context.terminal.line(f"{counted(len(sent), 'job')} of {len(batch.steps)} sent to the fleet.")
-    if not settings.wait:
-        for each in sent:
-            context.write(f"{each.job_id}\n")
-        return 0
-    failed = 0
-    try:
-        for each, job in intake.ended(sent, context.events, context.stop):
-            if job is not None and job.state is JobState.COMPLETED:
-                intake.deliver(each)
-                context.write(f"{each.order.output}\n")
-            else:
-                failed += 1
-                context.terminal.line(f"{each.order.output}: {_reason(job)}", "error")
+        _send(context, intake, batch.steps, sent)
+        made = len(sent)
+        if settings.wait:
+            made = _wait(context, intake, sent)
+        else:
+            context.write("".join(f"{each.job_id}\n" for each in sent))
     except Stopped:
-        context.terminal.line(
-            "The fleet goes on with what is left; its results stay in the storage for a while.", "warn"
-        )
+        context.terminal.line(f"The fleet goes on with what it has of {counted(len(sent), 'job')}.", "warn")
         raise
-    return FAILED if failed else 0
+    return 0 if made == len(batch.steps) else FAILED
+
+
+def _send(context: Context, intake: Intake, steps: Sequence[BatchStep], sent: list[Submitted]) -> None:
+    """Send what can be; ``sent`` grows with it."""
+    from facefusion.service.intake import Order  # noqa: PLC0415 - imported before, where packages may lack
+
+    for step in steps:
+        sources = () if step.source is None else (step.source,)
+        try:
+            sent.append(intake.submit(Order(sources, step.target, step.output), context.stop))
+        except InputError as error:
+            context.terminal.line(f"{step}: {error}", "error")
+    fields = {"event": "submitted", "jobs": len(sent), "steps": len(steps)}
+    context.terminal.line(f"Sent {counted(len(sent), 'job')} to the fleet.", fields=fields)
+
+
+def _wait(context: Context, intake: Intake, sent: Sequence[Submitted]) -> int:
+    """Put results where they were ordered as they come; how many came."""
+    made = 0
+    for each, job in intake.ended(sent, context.events, context.stop):
+        try:
+            if job is None or job.state is not JobState.COMPLETED:
+                context.terminal.line(f"{each.order.output}: {_reason(job)}", "error")
+                continue
+            intake.deliver(each)
+        except FaceFusionError as error:
+            context.terminal.line(f"{each.order.output}: {error}", "error")
+            continue
+        context.write(f"{each.order.output}\n")
+        made += 1
+    return made
 
 
 def _reason(job: JobRecord | None) -> str:
@@ -67,4 +91,4 @@ def _reason(job: JobRecord | None) -> str:
         return "the job was erased."
     if job.fault is None:
         return f"the job was {job.state.value}."
-    return " ".join(part for part in (f"{job.fault.fault}.", job.fault.remedy) if part)
+    return str(FaceFusionError(job.fault.fault, job.fault.remedy))
