@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import psutil
@@ -40,9 +40,6 @@ MOST_WORKERS = 32
 MOST_ROUTES = 64
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
-CODE_ONLY = "code"
-"""The provider of models without a graph, which are never loaded."""
-
 CREATION_SLACK = 1.0
 """Seconds by which clocks of files and processes may differ."""
 
@@ -60,6 +57,7 @@ class Metrics:
         self.registry.register(_OfLivingProcesses(folder))
         self._lock = threading.Lock()
         self._loaded: set[str] = set()
+        self._loaded_before: set[str] = set()
         self._latest: dict[str, deque[float]] = {}
         self._stage = BoundedLabel(MOST_STAGES)
         self._model = BoundedLabel(MOST_MODELS)
@@ -101,9 +99,7 @@ class Metrics:
         )
         self._loads = Counter("facefusion_model_loads", "Models loaded.", ["model", "provider"], registry=None)
         self._load_seconds = Counter("facefusion_model_load_seconds", "Seconds of loading models.", registry=None)
-        self._hits = Counter(
-            "facefusion_model_cache_hits", "Pieces of work that found a model loaded.", ["model"], registry=None
-        )
+        self._hits = Counter("facefusion_model_cache_hits", "Jobs that found a model loaded.", ["model"], registry=None)
         self._segments = Counter("facefusion_segments", "Segments of videos that were finished.", registry=None)
         self._requests = Counter(
             "facefusion_http_requests", "Requests to the API.", ["method", "route", "status"], registry=None
@@ -136,25 +132,26 @@ class Metrics:
             models=report.models,
         )
 
-    def work_done(
-        self, *, frames: int, faces: int, stages: Mapping[str, float], models: Mapping[str, str] | None = None
-    ) -> None:
+    def work_done(self, *, frames: int, faces: int, stages: Mapping[str, float], models: Iterable[str] = ()) -> None:
         """Count what a run or a segment came to.
 
         Args:
             frames: worked on.
             faces: worked on, summed over frames.
             stages: seconds by stage, summed over threads.
-            models: models used, and the provider of each.
+            models: names of those that were used.
         """
         self._frames.inc(frames)
         self._faces.inc(faces)
         for stage, seconds in stages.items():
             self._stages.labels(self._stage(stage)).inc(max(seconds, 0.0))
         with self._lock:
-            loaded, self._loaded = self._loaded, set()
-        for model, provider in (models or {}).items():
-            if provider != CODE_ONLY and model not in loaded:
+            before = self._loaded_before - self._loaded
+            self._loaded_before |= self._loaded
+            self._loaded = set()
+        for model in models:
+            # What other workers did for a job says nothing of the models here, and code is never loaded.
+            if model in before:
                 self._hits.labels(self._model(model)).inc()
 
     def segment_done(self) -> None:

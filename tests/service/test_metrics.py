@@ -45,7 +45,7 @@ REPORT = RunReport(
     seconds=30.0,
     start_up_seconds=1.0,
     peak_memory=1,
-    models={"mesh": "cpu", "blaze": "cpu", "plain": "code"},
+    models={"mesh": "cpu", "blaze": "cpu", "plain": "code", "far": "cuda"},
     stages={"decode": 2.5, "encode": 4.0},
     resumed_frames=32,
 )
@@ -225,7 +225,7 @@ def test_runs_and_what_happens_in_them_are_counted(tmp_path):
     assert found['facefusion_model_loads_total{model="mesh",provider="cpu"}'] == 1
     assert found['facefusion_model_loads_total{model="blaze",provider="cuda"}'] == 1
     assert found["facefusion_model_load_seconds_total"] == 1.75
-    # The second run found `mesh` loaded; `blaze` had been let go, and `plain` is code.
+    # The second run found `mesh` loaded; `blaze` had been let go, `plain` is code, and `far` another worker's.
     assert {name: value for name, value in found.items() if "cache_hits_total" in name} == {
         'facefusion_model_cache_hits_total{model="mesh"}': 1
     }
