@@ -217,7 +217,8 @@ class Upload:
         self.size += len(data)
         with _room():
             if self._descriptor is None:
-                self._descriptor = os.open(self.part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+                self._descriptor = os.open(self.part, flags, 0o600)
             view = memoryview(data)
             while view:
                 view = view[os.write(self._descriptor, view) :]

@@ -98,6 +98,17 @@ def test_an_admin_sees_and_erases_others_things(api):
     assert api.client.delete(f"/v1/assets/{asset}", headers=ADMIN).status_code == 204
 
 
+def test_an_admin_lists_everybodys_things_and_others_do_not(api):
+    job = api.job()
+    for path, name in (("/v1/assets", "assets"), ("/v1/jobs", "jobs")):
+        assert api.client.get(path, headers=ADMIN).json()[name] == []
+        everything = api.client.get(path, params={"everyone": True}, headers=ADMIN).json()[name]
+        assert len(everything) == (2 if name == "assets" else 1)
+        answer = api.client.get(path, params={"everyone": True}, headers=OTHER)
+        assert (answer.status_code, answer.json()["fault"]) == (403, "the token lacks the scope admin")
+    assert api.client.get("/v1/jobs?everyone=1", headers=OPERATOR).json()["jobs"][0]["id"] == job
+
+
 def test_users_of_the_same_name_of_different_kinds_are_different(api):
     asset = api.upload(CLIP, OPERATOR)
     assert api.client.get(f"/v1/assets/{asset}", headers=bearer(token_of("operator", "read"))).status_code == 404

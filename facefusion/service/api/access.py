@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, cast
 
-from fastapi import Depends, Request, Security
+from fastapi import Depends, Query, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from facefusion.service.api.service import Service
@@ -62,7 +62,20 @@ def _allowed(request: Request, credentials: HTTPAuthorizationCredentials | None,
     return principal
 
 
+def listed_owner(principal: Principal, *, everyone: bool) -> str | None:
+    """Whose things are to be listed; everybody's where none.
+
+    Raises:
+        ForbiddenError: everybody's are asked for by somebody who may not see them.
+    """
+    if not everyone:
+        return principal.subject
+    principal.require(Scope.ADMIN)
+    return None
+
+
 ServiceOf = Annotated[Service, Depends(service_of)]
 AddressOf = Annotated[str, Depends(address_of)]
+Everyone = Annotated[bool, Query(description="Those of all users, for admins.")]
 Reader = Annotated[Principal, Depends(may_read)]
 Submitter = Annotated[Principal, Depends(may_submit)]

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from facefusion.service.api.access import AddressOf, Reader, ServiceOf, Submitter
+from facefusion.service.api.access import AddressOf, Everyone, Reader, ServiceOf, Submitter, listed_owner
 from facefusion.service.api.documents import AssetDocument, AssetList
 from facefusion.service.api.openapi import problems
 from facefusion.service.api.owned import own_asset
@@ -66,10 +66,11 @@ async def upload(
     return AssetDocument.of(asset)
 
 
-@router.get("")
-def list_assets(service: ServiceOf, principal: Reader) -> AssetList:
+@router.get("", responses=problems(422))
+def list_assets(service: ServiceOf, principal: Reader, everyone: Everyone = False) -> AssetList:
     """List your assets, the newest first."""
-    assets = (asset for asset in service.files.assets(principal.subject) if asset.expires > service.clock())
+    owner = listed_owner(principal, everyone=everyone)
+    assets = (asset for asset in service.files.assets(owner) if asset.expires > service.clock())
     return AssetList(
         assets=[AssetDocument.of(asset) for asset in sorted(assets, key=lambda asset: asset.created, reverse=True)]
     )

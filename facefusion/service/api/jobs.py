@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Response
 
 from facefusion.core.formats import EXTENSIONS, MOVING_IMAGES, MediaKind, kind_of, writable
-from facefusion.service.api.access import AddressOf, Reader, ServiceOf, Submitter
+from facefusion.service.api.access import AddressOf, Everyone, Reader, ServiceOf, Submitter, listed_owner
 from facefusion.service.api.documents import ID, JobDocument, JobList, JobRequest
 from facefusion.service.api.openapi import problems
 from facefusion.service.api.owned import find_asset, hashes_of, own_job
@@ -82,9 +82,11 @@ def list_jobs(
     principal: Reader,
     limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 50,
     before: Annotated[str | None, Query(pattern=ID, description="Id of a job; only older ones are listed.")] = None,
+    everyone: Everyone = False,
 ) -> JobList:
     """List your jobs, the newest first."""
-    return JobList.of(service.queue.list(principal.subject, limit=limit, before=before), limit)
+    owner = listed_owner(principal, everyone=everyone)
+    return JobList.of(service.queue.list(owner, limit=limit, before=before), limit)
 
 
 @router.get("/{job_id}", responses=problems(404))

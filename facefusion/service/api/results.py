@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -18,6 +19,7 @@ from facefusion.service.errors import ConflictError, NotFoundError
 from facefusion.service.records import JobRecord, Result
 
 COPY_PREFIX = "result-"
+RANGE = re.compile(r"[ \t]*([0-9]{0,18})-([0-9]{0,18})[ \t]*")
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
@@ -42,9 +44,10 @@ class ResultResponse(FileResponse):
         self._copy = copy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send it; all of it where the header Range says nothing that can be understood, as RFC 9110, 14.2, has it."""
+        headers = [(name, value) for name, value in scope["headers"] if name != b"range" or _is_range(value)]
         try:
-            await super().__call__(scope, receive, send)
+            await super().__call__({**scope, "headers": headers}, receive, send)
         finally:
             if self._copy is not None:
                 shutil.rmtree(self._copy, ignore_errors=True)
@@ -93,3 +96,17 @@ def _result(service: Service, job: JobRecord) -> Result:
     if job.result.expires <= service.clock():
         raise NotFoundError("the result has expired", "Queue the job again.")
     return job.result
+
+
+def _is_range(value: bytes) -> bool:
+    unit, _, parts = value.decode("latin-1").partition("=")
+    if unit.strip().lower() != "bytes":
+        return False
+    for part in parts.split(","):
+        match = RANGE.fullmatch(part)
+        if match is None or not any(match.groups()):
+            return False
+        first, last = match.groups()
+        if first and last and int(first) > int(last):
+            return False
+    return True
