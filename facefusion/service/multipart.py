@@ -10,6 +10,8 @@ from facefusion.core.errors import UsageError
 
 FIELD = b"file"
 MOST_PARTS = 16
+MOST_BESIDE = 1 << 20
+"""Bytes of a form that are not the file's."""
 
 REMEDY = "Send the file's bytes as the body, or a form whose field 'file' is the file."
 
@@ -21,7 +23,7 @@ class FormFile:
         content_type: of the request.
 
     Raises:
-        UsageError: it names no boundary.
+        UsageError: it names no boundary, or one that is none.
     """
 
     def __init__(self, content_type: str) -> None:
@@ -32,37 +34,45 @@ class FormFile:
         self._name, self._value = bytearray(), bytearray()
         self._disposition = b""
         self._parts = 0
+        self._beside = 0
         self._inside = False
         self._found: list[bytes] = []
         self.is_there = False
         """Whether the file began."""
         self._ended = False
-        self._parser = MultipartParser(
-            boundary,
-            {
-                "on_part_begin": self._on_part,
-                "on_header_field": self._on_name,
-                "on_header_value": self._on_value,
-                "on_header_end": self._on_header,
-                "on_headers_finished": self._on_headers,
-                "on_part_data": self._on_data,
-                "on_part_end": self._on_end,
-                "on_end": self._on_close,
-            },
-        )
+        try:
+            self._parser = MultipartParser(
+                boundary,
+                {
+                    "on_part_begin": self._on_part,
+                    "on_header_field": self._on_name,
+                    "on_header_value": self._on_value,
+                    "on_header_end": self._on_header,
+                    "on_headers_finished": self._on_headers,
+                    "on_part_data": self._on_data,
+                    "on_part_end": self._on_end,
+                    "on_end": self._on_close,
+                },
+            )
+        except FormParserError as error:
+            raise _unreadable(error) from error
 
     def feed(self, data: bytes) -> bytes:
         """What of the file is in the next piece of the form.
 
         Raises:
-            UsageError: it is no form, or one with too many parts.
+            UsageError: it is no form, or one with too much beside the file.
         """
         try:
             self._parser.write(data)
         except FormParserError as error:
-            raise UsageError(f"the form cannot be read ({error})", REMEDY) from error
+            raise _unreadable(error) from error
         found = b"".join(self._found)
         self._found.clear()
+        # The limits of uploads see the file alone, and what is passed over could come for ever.
+        self._beside += len(data) - len(found)
+        if self._beside > MOST_BESIDE:
+            raise UsageError(f"the form has more than {MOST_BESIDE} bytes beside the file", REMEDY)
         return found
 
     def close(self) -> None:
@@ -111,3 +121,7 @@ class FormFile:
 
     def _on_close(self) -> None:
         self._ended = True
+
+
+def _unreadable(error: FormParserError) -> UsageError:
+    return UsageError(f"the form cannot be read ({error})", REMEDY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,12 @@ from typing import Protocol
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import EventSink
 from facefusion.service.records import JobRecord
+
+ABSOLUTE_PATH = re.compile(
+    r"""(?<![\w./-])/[^\s/'",;:()]*[^\s/'",;:().](?:/[^\s/'",;:()]*[^\s/'",;:().])*"""
+    r"""|\b[A-Za-z]:\\[^\s'",;:()]*[^\s'",;:().]"""
+)
+"""A path of this machine in a text, such as that of the models in an advice; of one with spaces, what precedes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +37,7 @@ class JobFiles:
         # The longest first: one may lie within another.
         for path in sorted(names, key=lambda path: len(str(path)), reverse=True):
             text = text.replace(str(path), names[path])
-        return text
+        return ABSOLUTE_PATH.sub("a path of the machine's", text)
 
 
 @dataclass(frozen=True, slots=True)

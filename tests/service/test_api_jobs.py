@@ -260,6 +260,9 @@ def test_a_result_is_fetched_whole_and_in_parts(api):
     assert (stale.status_code, stale.content) == (200, RESULT)
     beyond = api.client.get(f"/v1/jobs/{job}/result", headers={**SUBMITTER, "Range": f"bytes={len(RESULT)}-"})
     assert beyond.status_code == 416
+    for wanted in ("bytes=5-1", "bytes=a-b", "bytes=-", "bytes=", "items=0-1", f"bytes=0-{'9' * 5000}", "bytes=0-1;"):
+        answer = api.client.get(f"/v1/jobs/{job}/result", headers={**SUBMITTER, "Range": wanted})
+        assert (answer.status_code, answer.content) == (200, RESULT), wanted
     assert list(api.parts.iterdir()) == []
     line = api.audited()[-1]
     assert (line["action"], line["job"], line["sha256"]) == ("fetch result", job, [digest])

@@ -1,7 +1,7 @@
 import pytest
 
 from facefusion.core.errors import UsageError
-from facefusion.service.multipart import MOST_PARTS, FormFile
+from facefusion.service.multipart import MOST_BESIDE, MOST_PARTS, FormFile
 
 pytestmark = pytest.mark.service
 
@@ -60,3 +60,16 @@ def test_what_is_no_form_is_refused(body, fault):
 def test_a_form_names_its_boundary(content_type):
     with pytest.raises(UsageError, match="the form names no boundary"):
         FormFile(content_type)
+
+
+def test_a_boundary_that_no_form_has_is_refused():
+    with pytest.raises(UsageError, match="the form cannot be read"):
+        FormFile(f"multipart/form-data; boundary={'a' * 5000}")
+
+
+def test_what_is_passed_over_does_not_come_for_ever():
+    form = FormFile(TYPE)
+    form.feed(part("file", b"x" * (2 * MOST_BESIDE), "a"))
+    form.feed(b"--limit\r\nContent-Disposition: form-data; name=other\r\n\r\n")
+    with pytest.raises(UsageError, match=f"the form has more than {MOST_BESIDE} bytes beside the file"):
+        form.feed(b"x" * MOST_BESIDE)
