@@ -40,8 +40,9 @@ MOST_WORKERS = 32
 MOST_ROUTES = 64
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
-CREATION_SLACK = 1.0
-"""Seconds by which clocks of files and processes may differ."""
+CREATION_SLACK = 3600.0
+"""Seconds. A clock that is set forward moves the birth of processes, which is reckoned from now, but no time of a file;
+that must not make a process that lives look like one that came later."""
 
 
 class Metrics:
