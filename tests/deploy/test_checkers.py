@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.files import COMPOSE, MANIFESTS, OVERRIDE, ROOT
+from tests.deploy.files import COMPOSE, DEPLOY, MANIFESTS, OVERRIDE, ROOT
 
 pytestmark = pytest.mark.service
 
@@ -59,6 +59,28 @@ def test_a_fault_in_the_dockerfile_is_found(tmp_path, good, bad, rule):
     done = check(DOCKERFILE_CHECK, spoilt(ROOT / "Dockerfile", tmp_path, good, bad))
     assert done.returncode == 1
     assert rule in done.stdout
+
+
+def test_prometheus_takes_its_settings_for_a_cluster(tmp_path):
+    # Debian's is built without Kubernetes, so all but the place where pods are looked up is read.
+    source = (DEPLOY / "prometheus-kubernetes.yml").read_text(encoding="utf-8")
+    place = """    kubernetes_sd_configs:
+      - role: pod
+        namespaces:
+          names: [facefusion]
+"""
+    assert place in source
+    path = tmp_path / "prometheus.yml"
+    path.write_text(source.replace(place, "    static_configs: [{targets: [a]}]\n"), encoding="utf-8")
+    done = promtool(path)
+    assert done.returncode == 0, done.stderr
+    path.write_text(path.read_text(encoding="utf-8").replace("action: keep", "action: kept", 1), encoding="utf-8")
+    assert promtool(path).returncode != 0
+
+
+def promtool(path: Path) -> subprocess.CompletedProcess[str]:
+    words = ["promtool", "check", "config", "--syntax-only", str(path)]
+    return subprocess.run(words, text=True, capture_output=True, check=False)
 
 
 def test_manifests_keep_to_what_kubernetes_takes():
