@@ -13,8 +13,10 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from facefusion.core.errors import MediaError
+from facefusion.core.formats import MediaKind, kind_of
 from facefusion.core.home import PACKAGE_PARENT
 from facefusion.service.content import HEAD, MEDIA_TYPES, extension_of
 from facefusion.service.errors import UnsupportedMediaError
@@ -27,6 +29,9 @@ MOST_MEMORY = 6 << 30
 
 PASSED = ("PATH", "SYSTEMROOT", "LANG", "TMPDIR", "TEMP")
 """Variables that the process gets; none holds a secret."""
+
+SOUND_TOO = {".mp4": ".m4a", ".m4v": ".m4a", ".mov": ".m4a"}
+"""Extensions of containers that hold sound alone as well, and what they are called then."""
 
 REMEDY = "Send an image, a video or a sound file that opens in a player."
 
@@ -83,23 +88,34 @@ def look_here(path: Path) -> Content:
         extension = extension_of(file.read(HEAD))
     if extension is None:
         raise UnsupportedMediaError("the upload is of no format that is known here", REMEDY)
-    # FFmpeg, Pillow and the rest take longer to come in than most uploads to be told for what they are.
-    from facefusion.core.errors import MediaError  # noqa: PLC0415
-    from facefusion.core.formats import MediaKind, kind_of  # noqa: PLC0415
-    from facefusion.media.probe import probe  # noqa: PLC0415
-    from facefusion.media.sound_file import probe_sound  # noqa: PLC0415
-
-    promised = kind_of(Path(f"_{extension}"))
     try:
-        if promised is MediaKind.AUDIO:
-            probe_sound(path)
-        else:
-            found = probe(path)
-            if extension == ".png" and found.kind is MediaKind.VIDEO:
-                extension = ".apng"
+        extension = _probed(path, extension)
     except MediaError as error:
         raise UnsupportedMediaError(_without(str(path), error.fault), REMEDY) from error
     return Content(MEDIA_TYPES[extension], extension)
+
+
+def _probed(path: Path, extension: str) -> str:
+    """The extension of what a file really holds, which begins as files of ``extension`` do.
+
+    Raises:
+        MediaError: it cannot be read.
+    """
+    # FFmpeg, Pillow and the rest take longer to come in than most uploads to be told for what they are.
+    from facefusion.media.probe import probe  # noqa: PLC0415
+    from facefusion.media.sound_file import probe_sound  # noqa: PLC0415
+
+    if kind_of(PurePath(f"_{extension}")) is MediaKind.AUDIO:
+        probe_sound(path)
+        return extension
+    try:
+        found = probe(path)
+    except MediaError:
+        if extension not in SOUND_TOO:
+            raise
+        probe_sound(path)
+        return SOUND_TOO[extension]
+    return ".apng" if extension == ".png" and found.kind is MediaKind.VIDEO else extension
 
 
 def _without(path: str, fault: str) -> str:

@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 
+import av
 import numpy as np
 import pytest
 from PIL import Image
@@ -37,6 +38,17 @@ def test_sound_is_told(tmp_path):
         file.setparams((1, 2, 8000, 0, "NONE", ""))
         file.writeframes(bytes(1600))
     assert look_here(path) == Content("audio/wav", ".wav")
+
+
+def test_sound_alone_in_a_container_of_videos_is_sound(tmp_path):
+    path = tmp_path / "a.part"
+    with av.open(str(path), "w", format="mp4") as container:
+        stream = container.add_stream("aac", rate=44100, layout="mono")
+        frame = av.AudioFrame.from_ndarray(np.zeros((1, 1024), np.float32), format="fltp", layout="mono")
+        frame.sample_rate = 44100
+        container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    assert look_here(path) == Content("audio/mp4", ".m4a")
 
 
 @pytest.mark.parametrize(

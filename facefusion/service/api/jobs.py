@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
 
-from facefusion.core.formats import EXTENSIONS, MOVING_IMAGES, MediaKind, kind_of, writable
+from facefusion.core.formats import EXTENSIONS, MediaKind, kind_of, writable
 from facefusion.service.api.access import AddressOf, Everyone, Reader, ServiceOf, Submitter, listed_owner
 from facefusion.service.api.documents import ID, JobDocument, JobList, JobRequest
 from facefusion.service.api.openapi import problems
@@ -20,6 +20,9 @@ from facefusion.service.problems import FieldFault, FieldsError
 from facefusion.service.records import Asset, JobRecord, JobState
 
 MOST_LISTED = 200
+
+MAYBE_MOVING = (".apng", ".gif", ".webp")
+"""Extensions of assets that may be moving pictures. Of PNG those that move are told apart when they are uploaded."""
 
 IdempotencyKey = Annotated[
     str | None,
@@ -161,7 +164,7 @@ def _extension(body: JobRequest, target: Asset) -> str:
         return target.extension
     kind = MediaKind.VIDEO if _kind(target) is MediaKind.VIDEO else MediaKind.IMAGE
     allowed = writable(kind)
-    if target.extension in (*MOVING_IMAGES, ".apng"):  # which may hold either
+    if target.extension in MAYBE_MOVING:
         allowed = tuple(dict.fromkeys((*allowed, *EXTENSIONS[MediaKind.VIDEO])))
     if body.extension not in allowed:
         fault = f"{body.extension} does not name a format for this target. Use one of {', '.join(allowed)}."
