@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 from facefusion.cli.command import Context
 from facefusion.cli.fleet import fleet_url
 from facefusion.cli.service_packages import service_packages
+from facefusion.config.settings import PathsSettings
 from facefusion.memory.settings import MemorySettings
 from facefusion.service.settings import MonitoringSettings, ServiceSettings
 
@@ -22,15 +26,15 @@ def execute(context: Context) -> int:
     settings = snapshot.get(ServiceSettings)
     url = fleet_url(snapshot)
     with service_packages("worker"):
-        from facefusion.service.monitoring import begin_monitoring  # noqa: PLC0415 - see service_packages
-
-        # First of all, since prometheus-client has to be told where to count before anybody imports it.
-        metrics = begin_monitoring(
-            places={"storage": settings.storage_path}, address=snapshot.get(MonitoringSettings).metrics_address
-        )
-        from facefusion.service.engine_rendering import EngineRenderer  # noqa: PLC0415
+        from facefusion.service.engine_rendering import EngineRenderer  # noqa: PLC0415 - see service_packages
         from facefusion.service.files import open_files  # noqa: PLC0415
         from facefusion.service.fleet_worker import MeteredVoice, run_worker  # noqa: PLC0415
+        from facefusion.service.monitoring import begin_monitoring  # noqa: PLC0415
+    temporary = snapshot.get(PathsSettings).temp_path or Path(tempfile.gettempdir())
+    metrics = begin_monitoring(
+        places={"storage": settings.storage_path, "temp": temporary},
+        address=snapshot.get(MonitoringSettings).metrics_address,
+    )
     files = open_files(settings.storage_path)
     breed = context.application.breed(snapshot, context.events)
     renderer = EngineRenderer(context.application, snapshot, breed)
