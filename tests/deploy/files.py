@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 COMPOSE = ROOT / "docker-compose.yml"
 OVERRIDE = DEPLOY / "compose.tmpfs.yml"
+MACHINES = DEPLOY / "compose.machines.yml"
+COMPOSE_FILES = (COMPOSE, OVERRIDE, MACHINES)
 MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
 OWN_IMAGE = "facefusion:"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.files import COMPOSE, DEPLOY, MANIFESTS, OVERRIDE, ROOT
+from tests.deploy.files import COMPOSE, COMPOSE_FILES, DEPLOY, MANIFESTS, ROOT
 
 pytestmark = pytest.mark.service
 
@@ -31,7 +31,7 @@ def spoilt(path: Path, folder: Path, good: str, bad: str) -> Path:
 
 
 def test_compose_files_keep_to_the_specification():
-    done = check(COMPOSE_CHECK, COMPOSE, OVERRIDE)
+    done = check(COMPOSE_CHECK, *COMPOSE_FILES)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -6,7 +6,7 @@ import re
 
 import yaml
 
-from tests.deploy.files import OVERRIDE, compose, filled_in, own_services, text
+from tests.deploy.files import MACHINES, OVERRIDE, compose, filled_in, own_services, text
 
 
 def test_every_image_is_pinned_by_a_version():
@@ -99,3 +99,13 @@ def test_the_address_that_the_gateway_speaks_for_is_believed_from_its_network_al
     (front,) = loaded["networks"]["front"]["ipam"]["config"]
     assert loaded["services"]["api"]["environment"]["FACEFUSION_TRUSTED_PROXIES"] == front["subnet"]
     assert "proxy_set_header X-Forwarded-For $remote_addr;" in text("deploy/nginx/api.conf")
+
+
+def test_workers_of_other_machines_get_to_the_queue():
+    loaded = yaml.safe_load(filled_in(MACHINES.read_text(encoding="utf-8")))["services"]
+    assert set(loaded) == {"redis"} | {name for name in own_services() if name.startswith("worker")}
+    assert loaded["redis"]["ports"] == ["127.0.0.1:6379:6379"], "to other machines only where that is asked for"
+    for name, it in loaded.items():
+        # The network of the others has no way out.
+        assert "front" in it["networks"], name
+        assert "REDIS_URL" in it.get("environment", {}) or name == "redis"

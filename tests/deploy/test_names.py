@@ -21,6 +21,7 @@ from facefusion.service.metrics import WORKER_PORT
 from facefusion.service.settings import ServiceSettings
 from tests.deploy.files import (
     COMPOSE,
+    COMPOSE_FILES,
     DEPLOY,
     MANIFESTS,
     PLACEHOLDER,
@@ -230,9 +231,7 @@ def test_every_file_that_is_mounted_is_there():
 
 
 def test_the_example_names_all_that_compose_asks_for_and_nothing_else():
-    asked = {
-        match["name"] for name in (COMPOSE, DEPLOY / "compose.tmpfs.yml") for match in PLACEHOLDER.finditer(text(name))
-    }
+    asked = {match["name"] for name in COMPOSE_FILES for match in PLACEHOLDER.finditer(text(name))}
     offered = set(re.findall(r"^#?([A-Z][A-Z_0-9]+)=", text("deploy/.env.example"), re.MULTILINE))
     assert offered - asked == {"COMPOSE_PROFILES", "COMPOSE_FILE"}
     assert asked - offered == set()
@@ -241,10 +240,7 @@ def test_the_example_names_all_that_compose_asks_for_and_nothing_else():
 def test_the_example_s_values_are_compose_s_own():
     offered = dict(re.findall(r"^#?([A-Z][A-Z_0-9]+)=(.*)$", text("deploy/.env.example"), re.MULTILINE))
     defaults = {
-        m["name"]: m["rest"]
-        for name in (COMPOSE, DEPLOY / "compose.tmpfs.yml")
-        for m in PLACEHOLDER.finditer(text(name))
-        if m["kind"] == "-"
+        m["name"]: m["rest"] for name in COMPOSE_FILES for m in PLACEHOLDER.finditer(text(name)) if m["kind"] == "-"
     }
     same = {name for name in defaults if offered[name] == defaults[name]}
     # Commented out, since a folder takes the place of a volume there.
