@@ -7,6 +7,7 @@ the file is another one.
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -178,10 +179,11 @@ def dashboard() -> str:
         .timezone("browser")
         .readonly()
     )
+    numbers = itertools.count(1)
     for name, charts in ROWS:
-        builder.with_row(Row(name))
+        builder.with_row(Row(name).id(next(numbers)))
         for chart in charts:
-            builder.with_panel(_panel(chart))
+            builder.with_panel(_panel(chart).id(next(numbers)))
     return JSONEncoder(sort_keys=True, indent=2).encode(builder.build()) + "\n"
 
 

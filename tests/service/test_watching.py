@@ -214,6 +214,8 @@ def test_grafana_finds_dashboard_and_source():
     assert set(re.findall(r'"uid": "([^"]+)"', text)) == {source["uid"], "facefusion"}
     panels = [panel for panel in json.loads(text)["panels"] if panel["type"] != "row"]
     assert len({panel["title"] for panel in panels}) == len(panels) == 18
+    numbers = [panel["id"] for panel in json.loads(text)["panels"]]
+    assert numbers == list(range(1, len(numbers) + 1))
     places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels]
     assert len(set(places)) == len(places)
 
