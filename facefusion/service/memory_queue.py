@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 
-from facefusion.service.errors import ConflictError, QueueFullError
+from facefusion.service.errors import ConflictError, NotFoundError, QueueFullError
 from facefusion.service.records import Fault, JobEvent, JobRecord, JobState, Priority, Progress, Result
 
 WATCH_SECONDS = 0.1
@@ -61,7 +61,9 @@ class MemoryQueue:
             jobs = [job for job in reversed(self._jobs.values()) if owner is None or job.owner == owner]
         if before is not None:
             ids = [job.id for job in jobs]
-            jobs = jobs[ids.index(before) + 1 :] if before in ids else []
+            if before not in ids:
+                raise NotFoundError(f"there is no job {before} to go on from", "List from the newest on.")
+            jobs = jobs[ids.index(before) + 1 :]
         return jobs[:limit]
 
     def cancel(self, job_id: str) -> JobRecord | None:

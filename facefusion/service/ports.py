@@ -42,6 +42,9 @@ class JobQueue(Protocol):
             owner: whose; of everybody where none.
             limit: most of them.
             before: id of a job; only older ones are listed.
+
+        Raises:
+            NotFoundError: that job is not there any more.
         """
 
     def cancel(self, job_id: str) -> JobRecord | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from facefusion.service.errors import NotFoundError
 from facefusion.service.ports import FileStore, JobQueue
 from facefusion.service.records import JobRecord
 from facefusion.service.uploads import HOUR
@@ -84,6 +86,8 @@ class Retention:
 
     def _jobs(self) -> Iterator[JobRecord]:
         before: str | None = None
-        while page := self._queue.list(None, limit=PAGE, before=before):
-            yield from page
-            before = page[-1].id
+        # Another machine may have erased the job to go on from; those behind it are seen to the next time.
+        with contextlib.suppress(NotFoundError):
+            while page := self._queue.list(None, limit=PAGE, before=before):
+                yield from page
+                before = page[-1].id

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from facefusion.service.errors import ConflictError, QueueFullError
+from facefusion.service.errors import ConflictError, NotFoundError, QueueFullError
 from facefusion.service.memory_queue import MemoryQueue
 from facefusion.service.records import JobRecord, JobState, Priority, Progress
 from tests.service.fakes import Clock
@@ -34,7 +34,8 @@ def test_a_job_is_found_and_listed_the_newest_first(queue):
     assert [one.id for one in queue.list(None, limit=10, before=None)] == ["c", "b", "a"]
     assert [one.id for one in queue.list("ann", limit=1, before=None)] == ["c"]
     assert [one.id for one in queue.list("ann", limit=10, before="c")] == ["a"]
-    assert queue.list("ann", limit=10, before="x") == []
+    with pytest.raises(NotFoundError, match="there is no job x to go on from"):
+        queue.list("ann", limit=10, before="x")
 
 
 def test_jobs_are_taken_by_priority_and_then_in_their_order(queue):

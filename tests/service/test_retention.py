@@ -85,6 +85,25 @@ def test_a_job_without_a_result_goes_as_long_after_its_end(retention, queue, clo
     assert queue.find("b") is not None
 
 
+def test_a_job_that_another_machine_erased_meanwhile_ends_the_look_for_this_time(retention, queue, clock, monkeypatch):
+    for number in range(99):
+        put(queue, job(str(number)))
+        queue.cancel(str(number))
+    monkeypatch.setattr("facefusion.service.retention.PAGE", 50)
+    listed = queue.list
+
+    def erased_behind_it(owner, *, limit, before):
+        page = listed(owner, limit=limit, before=before)
+        queue.erase(page[-1].id)
+        return page
+
+    monkeypatch.setattr(queue, "list", erased_behind_it)
+    clock.now += SECONDS + 1
+    assert retention.sweep().jobs == 50
+    monkeypatch.setattr(queue, "list", listed)
+    assert retention.sweep().jobs == 49
+
+
 def test_all_pages_of_jobs_are_looked_at(retention, queue, clock):
     put(queue, *(job(str(number)) for number in range(100)))
     for number in range(100):

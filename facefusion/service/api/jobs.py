@@ -79,7 +79,7 @@ def submit(
     return JobDocument.of(queued)
 
 
-@router.get("", responses=problems(422))
+@router.get("", responses=problems(404, 422))
 def list_jobs(
     service: ServiceOf,
     principal: Reader,
