@@ -7,6 +7,7 @@ import re
 import pytest
 import yaml
 
+from scripts.make_configmaps import document
 from tests.deploy.files import DEPLOY, ROOT, compose, manifest, manifests, pods, text
 
 
@@ -67,6 +68,7 @@ def test_every_volume_is_claimed_and_every_mount_has_a_volume():
 def test_the_config_maps_are_the_files():
     assert manifest("ConfigMap", "facefusion")["data"] == {"facefusion.ini": text("deploy/facefusion.ini")}
     assert manifest("ConfigMap", "redis")["data"] == {"redis.conf": text("deploy/redis/redis.conf")}
+    assert text("deploy/kubernetes/configmap.yaml") == document(), "run scripts/make_configmaps.py"
     gateway = manifest("ConfigMap", "gateway")["data"]
     assert "server api.facefusion.svc.cluster.local:7860 resolve" in gateway.pop("upstream.conf")
     assert gateway == {
