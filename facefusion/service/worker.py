@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -15,16 +14,14 @@ from facefusion.core.stop import StopToken
 from facefusion.memory.machine import read_machine
 from facefusion.service.celery_app import TASK, listen_to, worker_queues
 from facefusion.service.celery_messages import Messenger
-from facefusion.service.errors import ServiceUnavailableError
 from facefusion.service.leases import Leases, Unit
 from facefusion.service.logs import adopt_libraries
+from facefusion.service.tender import Tender
 
 logger = logging.getLogger(__name__)
 
-SEND_SECONDS = 1.0
-"""How often messages are looked for that are due."""
-SWEEP_SECONDS = 5.0
-"""How often it is looked for lapsed leases and the like, by every worker."""
+TEND_SECONDS = 1.0
+"""How often the fleet is looked after, and a stop passed on."""
 LEAST_ROOM = 1 << 30
 """Bytes of memory without which no unit is begun, where no limit is set."""
 GIGABYTE = 1_000_000_000
@@ -47,6 +44,7 @@ class Worker:
         self._do = do
         self._messenger = Messenger(app, leases)
         self._queues = worker_queues(breed)
+        self._tender = Tender(leases, self._messenger, breed, self._queues)
 
     def run(self, stop: StopToken) -> None:
         """Work until ``stop`` is requested and the unit at hand is done.
@@ -92,42 +90,13 @@ class Worker:
         finally:
             over.set()
             thread.join()
-            try:
-                self._leases.leave(self._breed)
-            except ServiceUnavailableError as error:
-                logger.warning("not signed off: %s", error)
+            self._tender.leave()
 
     def _tend(self, stop: StopToken, over: threading.Event) -> None:
-        """Send what is due, sweep, and pass a stop on to Celery, which knows no other way than this."""
-        # A fleet that comes back after Redis was away keeps its leases, if it gets the time to renew them.
-        sweep_at = time.monotonic() + self._leases.seconds
-        beat_at = time.monotonic() + SWEEP_SECONDS
-        while not over.wait(SEND_SECONDS):
+        while not over.wait(TEND_SECONDS):
             if stop.requested:
-                state.should_stop = 0
-            try:
-                self._messenger.send_due()
-                if time.monotonic() >= beat_at:
-                    self._leases.beat(self._breed)
-                    beat_at = time.monotonic() + SWEEP_SECONDS
-                if time.monotonic() >= sweep_at:
-                    self._sweep()
-                    sweep_at = time.monotonic() + SWEEP_SECONDS
-            except ServiceUnavailableError as error:
-                logger.warning("%s", error)
-                sweep_at = time.monotonic() + self._leases.seconds
-            except Exception:  # the thread has to live as long as the worker
-                logger.exception("looking after the fleet failed")
-
-    def _sweep(self) -> None:
-        swept = self._leases.sweep(self._queues)
-        if swept.lost or swept.resent or swept.replanned:
-            logger.warning(
-                "queued again: %d units of lost workers, %d lost messages, %d jobs of another version",
-                swept.lost,
-                swept.resent,
-                swept.replanned,
-            )
+                state.should_stop = 0  # Celery knows no other way to be told from outside of its signal handlers
+            self._tender.look()
 
 
 class MemoryRoom:

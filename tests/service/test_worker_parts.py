@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,8 @@ from facefusion.service import worker
 from facefusion.service.celery_app import worker_queues
 from facefusion.service.errors import ServiceUnavailableError
 from facefusion.service.lease_keeper import LeaseKeeper
-from facefusion.service.leases import Lease, Standing, Unit
+from facefusion.service.leases import Lease, Standing, Swept, Unit
+from facefusion.service.tender import Tender
 from facefusion.service.worker import MemoryRoom
 
 pytestmark = pytest.mark.service
@@ -103,6 +105,89 @@ def test_a_unit_is_begun_only_where_its_memory_is_free(monkeypatch, limit, avail
     machine = Machine(cores=2, memory=16 * GIGABYTE, available=0, system="Linux")
     monkeypatch.setattr(worker, "read_machine", lambda: replace(machine, available=available))
     assert MemoryRoom(limit, lambda: held)() is holds
+
+
+class Fleet:
+    """Notes what is done for it; while it is away, nothing can be."""
+
+    seconds = 30.0
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.is_away = False
+        self.done: list[str] = []
+
+    def _do(self, what: str) -> None:
+        if self.is_away:
+            raise ServiceUnavailableError("Redis cannot be used")
+        self.done.append(what)
+
+    def send_due(self) -> int:
+        self._do("send")
+        return 0
+
+    def beat(self, breed: str) -> None:
+        self._do("beat")
+
+    def leave(self, breed: str) -> None:
+        self._do("leave")
+
+    def sweep(self, queues: Sequence[str]) -> Swept:
+        self._do("sweep")
+        return Swept(1, 0, 0)
+
+    def times(self, tender: Tender, seconds: int, what: str) -> list[float]:
+        """When something was done in so many seconds."""
+        found = []
+        for _ in range(seconds):
+            self.done.clear()
+            tender.look()
+            found += [self.now] if what in self.done else []
+            self.now += 1
+        return found
+
+
+@pytest.fixture
+def fleet():
+    return Fleet()
+
+
+@pytest.fixture
+def tender(fleet):
+    return Tender(fleet, fleet, "breed", [], lambda: fleet.now)
+
+
+def test_messages_are_sent_all_the_time(fleet, tender):
+    assert fleet.times(tender, 4, "send") == [0, 1, 2, 3]
+
+
+def test_a_worker_signs_in_at_once_and_every_five_seconds(fleet, tender):
+    assert fleet.times(tender, 12, "beat") == [0, 5, 10]
+
+
+def test_nothing_is_swept_before_redis_has_answered_for_the_length_of_a_lease(fleet, tender, caplog):
+    assert fleet.times(tender, 42, "sweep") == [30, 35, 40]
+    assert "units of lost workers 1" in caplog.text
+    fleet.is_away = True
+    assert fleet.times(tender, 8, "sweep") == []
+    fleet.is_away = False
+    assert fleet.times(tender, 32, "sweep") == [79]
+
+
+def test_that_redis_is_away_is_said_once(fleet, tender, caplog):
+    fleet.is_away = True
+    fleet.times(tender, 5, "send")
+    fleet.is_away = False
+    fleet.times(tender, 5, "send")
+    assert [record.getMessage() for record in caplog.records] == ["Redis cannot be used.", "Redis is back"]
+
+
+def test_signing_off_can_fail(fleet, tender, caplog):
+    tender.leave()
+    assert fleet.done == ["leave"]
+    fleet.is_away = True
+    tender.leave()
+    assert "not signed off" in caplog.text
 
 
 def test_queues_are_emptied_by_priority_and_what_is_begun_first():
