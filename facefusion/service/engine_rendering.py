@@ -15,6 +15,7 @@ from facefusion.core.stop import StopToken
 from facefusion.observability.events import EventSink
 from facefusion.service.records import JobRecord
 from facefusion.service.rendering import JobFiles, Plan
+from facefusion.service.scratch import temporary_files_of
 from facefusion.service.steps import step_snapshot
 
 OF_A_MACHINE = ("output",)
@@ -86,7 +87,8 @@ class EngineRenderer:
             snapshot = self._settings(job, files, files.output)
             return self._engine.render(snapshot, step, number, files.segments, token, events, stop)
         whole = files.segments / f"whole-{token}{job.extension}"
-        report = self._engine.execute(self._settings(job, files, whole), events, stop)
+        with temporary_files_of(self._settings(job, files, whole)) as snapshot:
+            report = self._engine.execute(snapshot, events, stop)
         return {"file": whole.name, "report": document_of(report, files)}
 
     def join(

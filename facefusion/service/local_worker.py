@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from facefusion.service.memory_queue import MemoryQueue
 from facefusion.service.ports import FileStore
 from facefusion.service.records import Fault, JobRecord, JobState, Progress, Result
 from facefusion.service.rendering import JobFiles
+from facefusion.service.scratch import scratch, temporary_files_of
 from facefusion.service.steps import step_snapshot
 from facefusion.service.uploads import HOUR
 
@@ -129,18 +129,18 @@ class LocalWorker:
             self._counts.job_ended(ended, WORKER)
 
     def _do(self, job: JobRecord, stop: StopToken) -> None:
-        with tempfile.TemporaryDirectory(prefix="job-", dir=self._folder, ignore_cleanup_errors=True) as name:
-            files: JobFiles | None = None
-            try:
-                files = self._fetch(job, Path(name))
+        files: JobFiles | None = None
+        try:
+            with scratch(self._folder) as folder:
+                files = self._fetch(job, folder)
                 result, report = self._make(job, files, stop)
-            except Stopped:
-                self._end_stopped(job.id)
-            except Exception as error:  # noqa: BLE001 - the job has failed, and others go on
-                state = JobState.REJECTED if isinstance(error, ContentRefusedError) else JobState.FAILED
-                self._queue.finish(job.id, state, fault=fault_of(error, files))
-            else:
-                self._queue.finish(job.id, JobState.COMPLETED, result=result, report=report)
+        except Stopped:
+            self._end_stopped(job.id)
+        except Exception as error:  # noqa: BLE001 - the job has failed, and others go on
+            state = JobState.REJECTED if isinstance(error, ContentRefusedError) else JobState.FAILED
+            self._queue.finish(job.id, state, fault=fault_of(error, files))
+        else:
+            self._queue.finish(job.id, JobState.COMPLETED, result=result, report=report)
 
     def _pass_on(self, job_id: str, stop: StopToken) -> None:
         if self._queue.is_cancelled(job_id):
@@ -168,7 +168,8 @@ class LocalWorker:
     def _make(self, job: JobRecord, files: JobFiles, stop: StopToken) -> tuple[Result, dict[str, object]]:
         snapshot = step_snapshot(self._base, job.step, files.target, files.sources, files.output)
         events = Fanout((_Watch(self._queue, job.id), self._counts))
-        report = self._executor.execute(snapshot, events, stop)
+        with temporary_files_of(snapshot) as own:
+            report = self._executor.execute(own, events, stop)
         self._counts.run_done(report)
         stop.check()
         result = Result(
