@@ -4,6 +4,7 @@
 #             jobs in one process, a queue of ten thousand, broken files of every kind
 # make test-service  sets up with the packages of the service and runs its tests, which need redis-server, promtool and
 #             amtool (Debian: redis-server, prometheus, prometheus-alertmanager), and fails where one is missing
+# make test-service-long  the same for its long proofs: ten thousand jobs, a job that kills workers
 # make speed  sets up, measures for half a minute and warns where a run takes longer over its floor than is kept
 # make check  sets up and runs the formatter, the linter, the type checker, the import contracts
 #             and the comparison of generated files with what the options say
@@ -16,7 +17,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-long test-service speed check setup setup-development setup-service generate clean
+.PHONY: run test test-long test-service test-service-long speed check setup setup-development setup-service generate clean
 
 run: setup
 	@mkdir -p output
@@ -26,11 +27,15 @@ test: setup-development
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGUMENTS)
 
 test-long: setup-development
-	@$(BIN)/python -m pytest -m "slow and not gpu" $(ARGUMENTS)
+	@$(BIN)/python -m pytest -m "slow and not gpu and not service" $(ARGUMENTS)
 
 test-service: setup-service
 	@$(BIN)/python scripts/check_service_programs.py
-	@$(BIN)/python -m pytest -m "service and not gpu and not slow" tests $(ARGUMENTS)
+	@$(BIN)/python -m pytest -m "service and not gpu and not slow" $(ARGUMENTS)
+
+test-service-long: setup-service
+	@$(BIN)/python scripts/check_service_programs.py
+	@$(BIN)/python -m pytest -m "service and slow and not gpu" $(ARGUMENTS)
 
 speed: setup-development
 	@$(BIN)/python scripts/check_speed.py $(ARGUMENTS)
