@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from facefusion.core.errors import FaceFusionError, UsageError
-from facefusion.service.errors import BusyError, StorageFullError, UnauthorisedError
+from facefusion.service.errors import BusyError, ServiceUnavailableError, StorageFullError, UnauthorisedError
 
 logger = logging.getLogger(__name__)
 
@@ -100,7 +100,11 @@ def _told(error: FaceFusionError) -> Problem:
 def _withheld(error: Exception) -> Problem:
     status = error.http_status if isinstance(error, FaceFusionError) else 500
     number = secrets.token_hex(6)
-    logger.error("request failed, told the client as %s", number, exc_info=error)
+    if isinstance(error, ServiceUnavailableError):
+        # What is away is no defect of ours, and is met by every request until it comes back: one line for each.
+        logger.error("request failed, told the client as %s: %s (%s)", number, error, error.__cause__)
+    else:
+        logger.error("request failed, told the client as %s", number, exc_info=error)
     detail = f"The service could not do this. Its operator finds the reason in the log under {number}."
     problem = plain_problem(status, detail, kind_of_error(error))
     problem.body["log_id"] = number

@@ -69,7 +69,6 @@ SECRET = "/srv/storage/assets/redis://:pass@host"
         (OutputError(f"{SECRET} cannot be written"), 500),
         (ResourceError(f"{SECRET} cannot be written: the disk is full"), 507),
         (ModelError(f"{SECRET} is no model"), 503),
-        (ServiceUnavailableError(f"Redis cannot be used: {SECRET}"), 503),
     ],
 )
 def test_what_is_not_for_clients_goes_into_the_log_under_an_id(error, status, caplog):
@@ -81,6 +80,18 @@ def test_what_is_not_for_clients_goes_into_the_log_under_an_id(error, status, ca
     assert str(problem.body["log_id"]) in caplog.records[-1].getMessage()
     assert caplog.records[-1].exc_info is not None
     assert caplog.records[-1].exc_info[1] is error
+
+
+def test_what_is_away_is_one_line_in_the_log_for_each_request(caplog):
+    error = ServiceUnavailableError("requests cannot be counted")
+    error.__cause__ = ConnectionError(SECRET)
+    problem = problem_of(error)
+    assert problem.status == 503
+    assert SECRET not in str(problem.body)
+    (record,) = caplog.records
+    told = f"request failed, told the client as {problem.body['log_id']}: requests cannot be counted. ({SECRET})"
+    assert record.getMessage() == told
+    assert record.exc_info is None
 
 
 def test_a_plain_problem_is_named_after_its_status():
