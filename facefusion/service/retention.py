@@ -68,21 +68,26 @@ class Retention:
             if is_over and not self._queue.uses(asset.id):
                 self._files.erase_asset(asset.id)
                 assets += 1
-        jobs = [job.id for job in self._jobs() if self._is_over(job)]
-        for job_id in jobs:
-            self._files.erase_job(job_id)
-            self._queue.erase(job_id)
-        swept = Swept(assets, len(jobs), sum(sweep() for sweep in self._leftovers))
+        jobs = 0
+        for job in [job for job in self._jobs() if job.state.is_final]:
+            if self._is_over(job):
+                self._files.erase_job(job.id)
+                self._queue.erase(job.id)
+                jobs += 1
+            elif self._has_leftovers(job):
+                self._files.erase_job(job.id)
+        swept = Swept(assets, jobs, sum(sweep() for sweep in self._leftovers))
         if swept != Swept():
             logger.info("erased %d assets, %d jobs, %d leftovers", swept.assets, swept.jobs, swept.leftovers)
         return swept
 
     def _is_over(self, job: JobRecord) -> bool:
-        if not job.state.is_final:
-            return False
-        ended = job.created if job.ended is None else job.ended
-        end = ended + self._seconds if job.result is None else job.result.expires
+        end = _end(job) + self._seconds if job.result is None else job.result.expires
         return end < self._clock()
+
+    def _has_leftovers(self, job: JobRecord) -> bool:
+        """Whether segments may lie there that nobody wants: of a job that ended while no worker held any of it."""
+        return job.result is None and _end(job) + GRACE_SECONDS < self._clock()
 
     def _jobs(self) -> Iterator[JobRecord]:
         before: str | None = None
@@ -91,3 +96,7 @@ class Retention:
             while page := self._queue.list(None, limit=PAGE, before=before):
                 yield from page
                 before = page[-1].id
+
+
+def _end(job: JobRecord) -> float:
+    return job.created if job.ended is None else job.ended

@@ -85,6 +85,18 @@ def test_a_job_without_a_result_goes_as_long_after_its_end(retention, queue, clo
     assert queue.find("b") is not None
 
 
+def test_what_was_made_for_a_job_that_was_cancelled_while_it_waited_goes_soon(retention, files, queue, clock):
+    put(queue, job("a"), job("b"))
+    queue.cancel("a")
+    clock.now += GRACE_SECONDS
+    assert retention.sweep().jobs == 0
+    assert files.erased == []
+    clock.now += 1
+    assert retention.sweep().jobs == 0
+    assert files.erased == ["a"]
+    assert queue.find("a").state is JobState.CANCELLED
+
+
 def test_a_job_that_another_machine_erased_meanwhile_ends_the_look_for_this_time(retention, queue, clock, monkeypatch):
     for number in range(99):
         put(queue, job(str(number)))
