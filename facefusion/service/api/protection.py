@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from typing import Any
 
@@ -14,13 +15,17 @@ from facefusion.service.api.answers import problem_response
 from facefusion.service.api.service import Observer
 from facefusion.service.auth import is_loopback
 from facefusion.service.errors import ForbiddenError, StalledError, TooLargeError
-from facefusion.service.problems import problem_of
+from facefusion.service.problems import Problem, plain_problem, problem_of
+
+logger = logging.getLogger(__name__)
 
 MOST_BYTES = 1 << 20
 """Of a body that is no upload."""
 BODY_SECONDS = 30.0
 """In which such a body has to be there."""
 UPLOADS = "/v1/assets"
+AGAIN_SECONDS = 5
+"""After which a request is worth sending again that the end of a server cut off."""
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -51,9 +56,12 @@ class Protection:
             await self._app(scope, receive, send)
             return
         begun = time.monotonic()
+        is_answered = False
 
         async def answer(message: Message) -> None:
+            nonlocal is_answered
             if message["type"] == "http.response.start":
+                is_answered = True
                 self._dress(scope, message, time.monotonic() - begun)
             await send(message)
 
@@ -62,7 +70,13 @@ class Protection:
         except FaceFusionError as error:
             await problem_response(problem_of(error))(scope, receive, answer)
             return
-        await self._app(scope, receive, answer)
+        try:
+            await self._app(scope, receive, answer)
+        except asyncio.CancelledError:
+            # The server ends, and has waited for as long as it waits. That is no failure which a trace would explain.
+            logger.warning("%s %s was not done when the server ended", scope["method"], _route_of(scope))
+            if not is_answered:
+                await problem_response(_ending())(scope, receive, answer)
 
     def _dress(self, scope: Scope, message: Message, seconds: float) -> None:
         headers = MutableHeaders(scope=message)
@@ -70,8 +84,7 @@ class Protection:
             headers.setdefault(name, value)
         headers.setdefault("Cache-Control", "no-store")
         if self._observe is not None:
-            route: Any = scope.get("route")
-            self._observe(scope["method"], getattr(route, "path", ""), message["status"], seconds)
+            self._observe(scope["method"], _route_of(scope), message["status"], seconds)
 
     async def _checked(self, scope: Scope, receive: Receive) -> Receive:
         """What gives the body to the routes.
@@ -91,6 +104,17 @@ class Protection:
                 return _replay(await _body(headers, receive), receive)
         except TimeoutError as error:
             raise StalledError("the request broke off", "Send it again.") from error
+
+
+def _route_of(scope: Scope) -> str:
+    route: Any = scope.get("route")
+    return getattr(route, "path", "")
+
+
+def _ending() -> Problem:
+    problem = plain_problem(503, "The server ends. Send it again: another answers, or this one does soon.")
+    problem.headers["Retry-After"] = str(AGAIN_SECONDS)
+    return problem
 
 
 def _check_origin(headers: Headers) -> None:
