@@ -52,7 +52,7 @@ class Fleet:
     def wait(self, holds, seconds: float = PATIENCE_SECONDS):
         end = time.monotonic() + seconds
         while not (found := holds()):
-            assert time.monotonic() < end, self.log()
+            assert time.monotonic() < end, f"{self.standing()}\n{self.log()}"
             time.sleep(0.05)
         return found
 
@@ -68,6 +68,17 @@ class Fleet:
 
     def result(self, job_id: str) -> str:
         return self.files.fetch_result(job_id, self.folder).read_text()
+
+    def standing(self) -> str:
+        """Where each unit is, and each message of Celery's."""
+        link = RedisLink(self.url)
+        sets = [name for name in link.call("KEYS", "*") if link.call("TYPE", name) == "zset"]
+        lists = [name for name in link.call("KEYS", "*") if link.call("TYPE", name) == "list"]
+        found = {name: link.call("ZRANGE", name, 0, 20) for name in sets}
+        found |= {name: link.call("LRANGE", name, 0, 3) for name in lists}
+        found["unacked"] = link.call("HKEYS", "unacked")
+        link.close()
+        return "\n".join(f"{name}: {value}" for name, value in sorted(found.items()))
 
     def log(self) -> str:
         return "\n".join(path.read_text() for path in sorted(self.folder.glob("*.log")))
