@@ -83,7 +83,9 @@ def test_a_job_is_done_with_its_files_and_settings(queue, files, base, clock, tm
     assert files.fetch_result("a", tmp_path).read_bytes() == b"result"
     assert ended.report["frames"] == REPORT.frames
     assert str(tmp_path) not in str(ended.report)
-    assert not program.snapshots[0].get(PathsSettings).temp_path.exists()
+    temp_path = program.snapshots[0].get(PathsSettings).temp_path
+    assert temp_path is not None
+    assert not temp_path.exists()
 
 
 @pytest.mark.parametrize(("kind", "state"), [(MediaError, JobState.FAILED), (ContentRefusedError, JobState.REJECTED)])

@@ -16,8 +16,11 @@ def cut_off(app):
         async def send(message):
             sent.append(message)
 
+        async def receive():
+            raise AssertionError("nothing is asked of the client")
+
         scope = {"type": "http", "method": "GET", "path": "/v1/jobs", "headers": []}
-        task = asyncio.ensure_future(Protection(app, is_open=False)(scope, None, send))
+        task = asyncio.ensure_future(Protection(app, is_open=False)(scope, receive, send))
         await asyncio.sleep(0)
         task.cancel()
         await task
