@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import threading
 import time
@@ -17,7 +16,7 @@ from facefusion.core.report import RunReport
 from facefusion.core.stop import POLL_SECONDS, StopToken
 from facefusion.core.ticker import Ticker
 from facefusion.observability.events import Event, EventSink, Fanout, StageProgress, StageStarted
-from facefusion.service.content import MEDIA_TYPES
+from facefusion.service.endings import fault_of, result_of
 from facefusion.service.engine_rendering import document_of
 from facefusion.service.logs import working_on_job
 from facefusion.service.memory_queue import MemoryQueue
@@ -34,7 +33,6 @@ WAIT_SECONDS = 0.2
 """How long the queue is waited for before looking whether to end."""
 TELL_SECONDS = 0.25
 """Between two notes of how far a job is."""
-READ_BYTES = 1 << 20
 WORKER = "local"
 """What this one is called where things are counted."""
 
@@ -136,9 +134,11 @@ class LocalWorker:
                 result, report = self._make(job, files, stop)
         except Stopped:
             self._end_stopped(job.id)
-        except Exception as error:  # noqa: BLE001 - the job has failed, and others go on
+        except Exception as error:
+            if not isinstance(error, FaceFusionError):
+                logger.error("a job failed unexpectedly", exc_info=error)
             state = JobState.REJECTED if isinstance(error, ContentRefusedError) else JobState.FAILED
-            self._queue.finish(job.id, state, fault=fault_of(error, files))
+            self._queue.finish(job.id, state, fault=fault_of(error, files, "service"))
         else:
             self._queue.finish(job.id, JobState.COMPLETED, result=result, report=report)
 
@@ -172,13 +172,7 @@ class LocalWorker:
             report = self._executor.execute(own, events, stop)
         self._counts.run_done(report)
         stop.check()
-        result = Result(
-            sha256=_digest(files.output),
-            size=files.output.stat().st_size,
-            media_type=MEDIA_TYPES[job.extension],
-            extension=job.extension,
-            expires=self._clock() + self._seconds,
-        )
+        result = result_of(job, files, self._clock() + self._seconds)
         self._files.put_result(job.id, files.output, result)
         return result, document_of(report, files)
 
@@ -223,22 +217,3 @@ class _Watch:
         self._told = now
         rate = self._new / max(now - self._begun, TELL_SECONDS)
         self._queue.advance(self._job, Progress(done=self._done, total=self._total, rate=rate))
-
-
-def fault_of(error: Exception, files: JobFiles | None) -> Fault:
-    """What the client is told of why a job failed: the error's texts, without where its files lay."""
-    kind = type(error).__name__
-    if not isinstance(error, FaceFusionError):
-        logger.error("a job failed unexpectedly", exc_info=error)
-        return Fault(f"unexpected {kind}", "This is a defect; the log of the service has its traceback.", kind)
-    if files is None:
-        return Fault(error.fault, error.remedy, kind)
-    return Fault(files.without_paths(error.fault), files.without_paths(error.remedy), kind)
-
-
-def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while data := file.read(READ_BYTES):
-            digest.update(data)
-    return digest.hexdigest()

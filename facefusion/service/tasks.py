@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import shutil
 import tempfile
@@ -22,13 +21,13 @@ from facefusion.core.errors import (
 )
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import Event, EventSink, Fanout
-from facefusion.service.content import MEDIA_TYPES
+from facefusion.service.endings import fault_of, result_of
 from facefusion.service.errors import ServiceUnavailableError
 from facefusion.service.lease_keeper import LeaseKeeper
 from facefusion.service.leases import JOIN, PAUSE_SECONDS, PLAN, Lease, Leases, Standing, Unit
 from facefusion.service.logs import working_on_job
 from facefusion.service.ports import FileStore
-from facefusion.service.records import Fault, JobRecord, JobState, Result
+from facefusion.service.records import JobRecord, JobState
 from facefusion.service.redis_queue import RedisQueue
 from facefusion.service.rendering import JobFiles, Renderer
 
@@ -198,10 +197,7 @@ class UnitDesk:
     def _deliver(self, attempt: _Attempt, report: Mapping[str, object]) -> bool:
         """Put the joined result into its place, and end the job."""
         job, output = attempt.job, attempt.files.output
-        with output.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        expires = time.time() + self._retention
-        result = Result(digest, output.stat().st_size, MEDIA_TYPES[job.extension], job.extension, expires)
+        result = result_of(job, attempt.files, time.time() + self._retention)
         # Somebody else may have delivered it while this machine stood still.
         if self._insist(attempt.keeper.renew) is not Standing.KEPT:
             return False
@@ -228,7 +224,7 @@ class UnitDesk:
             logger.warning("%s of job %s is to be tried again: %s", unit.name, unit.job, error)
             return self._leases.hand_back(lease, pause=PAUSE_SECONDS * 2**lease.tries, failed=True)
         state = JobState.REJECTED if isinstance(error, ContentRefusedError) else JobState.FAILED
-        fault = _fault(error, files)
+        fault = fault_of(error, files, "worker")
         return self._insist(lambda: self._leases.fail(lease, state, fault))
 
     def _insist(self, ask: Callable[[], AnswerT]) -> AnswerT:
@@ -253,13 +249,3 @@ class UnitDesk:
             shutil.rmtree(shared, ignore_errors=True)
         if job is not None and ended_here:
             self._voice.job_ended(job)
-
-
-def _fault(error: BaseException, files: JobFiles | None) -> Fault:
-    """What the client is told: the texts of the command line, without the paths of this machine."""
-    kind = type(error).__name__
-    if not isinstance(error, FaceFusionError):
-        return Fault(f"unexpected {kind}", "This is a defect; the log of the worker has its traceback.", kind)
-    if files is None:
-        return Fault(error.fault, error.remedy, kind)
-    return Fault(files.without_paths(error.fault), files.without_paths(error.remedy), kind)

@@ -1,0 +1,37 @@
+"""What is kept of a job that came to its end, whoever worked on it."""
+
+from __future__ import annotations
+
+from facefusion.catalogue.checksums import sha256_of
+from facefusion.core.errors import FaceFusionError
+from facefusion.service.content import MEDIA_TYPES
+from facefusion.service.records import Fault, JobRecord, Result
+from facefusion.service.rendering import JobFiles
+
+
+def result_of(job: JobRecord, files: JobFiles, expires: float) -> Result:
+    """What is told of the file that a job made.
+
+    Args:
+        job: that made it.
+        files: of the job; the output is there.
+        expires: when it may be erased.
+    """
+    output = files.output
+    return Result(sha256_of(output), output.stat().st_size, MEDIA_TYPES[job.extension], job.extension, expires)
+
+
+def fault_of(error: BaseException, files: JobFiles | None, place: str) -> Fault:
+    """What the client is told of why a job failed: the texts of the command line, without paths of this machine.
+
+    Args:
+        error: that ended it.
+        files: of the job; none where they were not there yet.
+        place: whose log has the traceback of a defect.
+    """
+    kind = type(error).__name__
+    if not isinstance(error, FaceFusionError):
+        return Fault(f"unexpected {kind}", f"This is a defect; the log of the {place} has its traceback.", kind)
+    if files is None:
+        return Fault(error.fault, error.remedy, kind)
+    return Fault(files.without_paths(error.fault), files.without_paths(error.remedy), kind)
