@@ -15,7 +15,8 @@
     │   │   └── PastEndError        exit 1, HTTP 422   a frame is asked for that the video does not have
     │   └── FaceNotFoundError       exit 1, HTTP 422   a picture that must hold a face holds none
     ├── OutputError                 exit 1, HTTP 500   the result cannot be written or is not whole
-    │   └── SegmentError            exit 1, HTTP 500   a rendered segment is missing, damaged or of another plan
+    │   ├── SegmentError            exit 1, HTTP 500   a rendered segment is missing, damaged or of another plan
+    │   └── SigningError            exit 7, HTTP 500   a finished result cannot be signed
     ├── ResourceError               exit 1, HTTP 507   memory or disk do not suffice
     ├── JobError                    exit 1, HTTP 409   there is no such job, or its state does not allow what is asked
     │   └── JobBusyError            exit 1, HTTP 409   another process runs the job
@@ -129,6 +130,12 @@ class SegmentError(OutputError):
     def __init__(self, fault: str, remedy: str = "", *, number: int) -> None:
         super().__init__(fault, remedy)
         self.number = number
+
+
+class SigningError(OutputError):
+    """A finished result cannot be signed, or its signature does not verify."""
+
+    exit_code = 7
 
 
 class ResourceError(FaceFusionError):
