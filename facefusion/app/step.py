@@ -11,8 +11,18 @@ from functools import cached_property
 from pathlib import Path
 
 from facefusion.app.calibration import thread_plans
-from facefusion.app.faces import analyser_recipe, build_analyser, build_masker, check_padding, face_models, mask_models
+from facefusion.app.content import content_filter, content_report, second_models
+from facefusion.app.faces import analyser_recipe, build_analyser, build_masker, face_models, mask_models
 from facefusion.app.models import Models, Runners, open_store
+from facefusion.app.preconditions import (
+    Chosen,
+    check_output,
+    check_selection,
+    chosen_processors,
+    needs_faces,
+    trim_of,
+    wanting_sources,
+)
 from facefusion.app.recollection import Recollection
 from facefusion.app.resources import Resources, Sizes, threads_per_run
 from facefusion.app.selection import face_selectors, nobody
@@ -20,11 +30,9 @@ from facefusion.app.sessions import Sessions
 from facefusion.app.sources import Photos, read_sources, source_photos
 from facefusion.app.subject import Subject, face_finder
 from facefusion.app.video import VideoJob, planned_encoding
-from facefusion.config.request import check_output_kind
-from facefusion.config.settings import MiscSettings, PathsSettings, ProcessorsSettings
+from facefusion.config.settings import MiscSettings, PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.content.analyse import ContentAnalyser
-from facefusion.content.families import build_judge
 from facefusion.content.settings import ContentAnalyserSettings
 from facefusion.core.errors import ResourceError, UsageError
 from facefusion.core.formats import MediaKind, is_moving_image, kind_of
@@ -36,13 +44,12 @@ from facefusion.faces.analyse import FaceAnalyser
 from facefusion.faces.bench import Bench
 from facefusion.faces.mask.base import MaskUse
 from facefusion.faces.settings import FaceSelectorSettings
-from facefusion.faces.traits import automatic_filters, check_ages
 from facefusion.inference.interruption import Interruption
 from facefusion.media.codecs import check_encoder
 from facefusion.media.container import container_of
 from facefusion.media.encoding import Encoding
 from facefusion.media.output_size import OutputSize
-from facefusion.media.settings import OutputSettings, TrimSettings, WorkflowSettings
+from facefusion.media.settings import OutputSettings, WorkflowSettings
 from facefusion.media.sound import check_sound_encoder
 from facefusion.media.sound_file import SoundFile, probe_sound
 from facefusion.memory.budget import LESS
@@ -53,9 +60,7 @@ from facefusion.pipeline.frames import FrameWork
 from facefusion.pipeline.image import process_image
 from facefusion.pipeline.outcome import Processed
 from facefusion.pipeline.sighting import FaceFinder, NoFaces
-from facefusion.pipeline.video_plan import Trim
-from facefusion.processors.base import Processor, ProcessorKind, Source, Workshop
-from facefusion.processors.registry import ProcessorEntry, find_processor
+from facefusion.processors.base import Processor, Source, Workshop
 
 CONTENT_ANALYSER = "content_analyser"
 
@@ -86,20 +91,13 @@ def opened_step(snapshot: Snapshot, sessions: Sessions, events: EventSink, stop:
 
 
 @dataclass(frozen=True, slots=True)
-class _Chosen:
-    """A processor that the user asked for."""
-
-    entry: ProcessorEntry
-    kind: ProcessorKind
-
-
-@dataclass(frozen=True, slots=True)
 class Ready:
     """A step whose models are there, and whose frames may come."""
 
     subject: Subject
     output: Path
     work: FrameWork
+    content: ContentAnalyser
     resources: Resources
     models: Models
     begun: float
@@ -121,9 +119,8 @@ class Step:
         self._stack = stack
         self._clock = StageClock()
         self._paths = snapshot.get(PathsSettings)
-        self._trim = Trim(*snapshot.get(TrimSettings).bounds)
-        entries = [find_processor(name) for name in snapshot.get(ProcessorsSettings).processors]
-        self._chosen = [_Chosen(entry, entry.load()) for entry in entries]
+        self._trim = trim_of(snapshot)
+        self._chosen = chosen_processors(snapshot)
 
     def run(self) -> RunReport:
         """All of it: from the settings to the result in place."""
@@ -142,7 +139,9 @@ class Step:
         store = open_store(self._snapshot, self._events, self._stop)
         threads = threads_per_run(subject.info, read_machine())
         plans = thread_plans() if subject.still is None else None
-        models = Models(store, self._model_choices(), self._events, threads, plans)
+        models = Models(
+            store, self._model_choices(), self._events, threads, plans, second_models(self._snapshot)
+        )
         self._stop.check()
         resources = Resources(self._snapshot, subject.info, self._sessions, self._events, self._stack)
         resources.pool.expect(models.files(), min(resources.together, PICTURES_AT_ONCE))
@@ -154,11 +153,12 @@ class Step:
         recollection = Recollection(self._sessions.remembered, analyser_recipe(self._snapshot, models.digests))
         sources = () if analyser is None else read_sources(photos, analyser, self._events, recollection)
         finder = self._finder(subject, analyser, sources, recollection)
-        work = self._work(subject, models, runners, finder, sources, output)
+        content = content_filter(self._snapshot, subject, self._trim, models, runners, self._events)
+        work = self._work(subject, models, runners, finder, sources, output, content)
         resources.pool.release_unneeded(models.files(self._kinds_per_frame()))
         self._stop.check()
         resources.pool.tally.clear()
-        return Ready(subject, output, work, resources, models, time.perf_counter())
+        return Ready(subject, output, work, content, resources, models, time.perf_counter())
 
     def report(self, ready: Ready, processed: Processed) -> RunReport:
         """What became of the step, once its result is in place."""
@@ -188,6 +188,7 @@ class Step:
             lost_frames=processed.damage.lost,
             resumed_frames=processed.resumed,
             threads=resources.threads(models),
+            content=content_report(ready.content, models),
         )
 
     @property
@@ -223,20 +224,15 @@ class Step:
             UsageError: the output's extension or the workflow does not fit the target, or no part of it is meant.
             SetupError: the encoder of the picture or of the sound cannot be had here.
         """
-        workflow, kind = self._snapshot.get(WorkflowSettings), subject.info.kind
-        workflow.check_target(subject.info.path, kind)
-        check_output_kind(subject.info.path, output, kind)
-        self._tell(workflow.notices(kind))
-        self._wanted_size(output)
+        check_output(self._snapshot, subject.info, output)
+        self._tell(self._snapshot.get(WorkflowSettings).notices(subject.info.kind))
         if subject.still is None:
             if not is_moving_image(output):
                 settings = self._snapshot.get(OutputSettings)
-                wanted = settings.output_video_encoder
                 container = container_of(output)
-                check_encoder(container.encoder_for(wanted))
+                check_encoder(container.encoder_for(settings.output_video_encoder))
                 check_sound_encoder(container.sound.encoder_for(settings.output_audio_encoder))
             _ = self._replacement
-            self._trim.check()
 
     def _wanted_size(self, output: Path) -> OutputSize:
         return self._snapshot.get(OutputSettings).size_of(output)
@@ -247,15 +243,13 @@ class Step:
         Raises:
             UsageError: they let nobody through, or nothing of anybody.
         """
-        settings = self._snapshot.get(FaceSelectorSettings)
-        check_ages(settings)
-        check_padding(self._snapshot, map(self._masks, self._chosen))
-        if settings.face_map and not self._needs_faces():
+        check_selection(self._snapshot, self._chosen)
+        if self._snapshot.get(FaceSelectorSettings).face_map and not self._needs_faces():
             message = "--face-map has no effect: none of the chosen processors works on faces."
             self._events.emit(Notice(message, warning=True))
 
     def _needs_faces(self) -> bool:
-        return any(chosen.kind.needs_faces or chosen.kind.needs_sources for chosen in self._chosen)
+        return needs_faces(self._chosen)
 
     @cached_property
     def _replacement(self) -> SoundFile | None:
@@ -273,10 +267,7 @@ class Step:
         Raises:
             UsageError: see :func:`~facefusion.app.sources.source_photos`.
         """
-        wanting = [chosen.entry.name for chosen in self._chosen if chosen.kind.needs_sources]
-        if self._needs_faces():
-            wanting += [f"{name} = auto" for name in automatic_filters(self._snapshot.get(FaceSelectorSettings))]
-        return source_photos(self._snapshot, wanting)
+        return source_photos(self._snapshot, wanting_sources(self._snapshot, self._chosen))
 
     def _model_choices(self) -> dict[str, str]:
         choices = face_models(self._snapshot) if self._needs_faces() else {}
@@ -286,9 +277,9 @@ class Step:
             choices |= chosen.kind.models(self._snapshot.get(chosen.entry.settings))
         return choices
 
-    def _masks(self, chosen: _Chosen) -> MaskUse:
+    def _masks(self, chosen: Chosen) -> MaskUse:
         """Those that a processor heeds."""
-        return chosen.kind.masks(self._snapshot.get(chosen.entry.settings))
+        return chosen.masks(self._snapshot)
 
     def _kinds_per_frame(self) -> tuple[str, ...]:
         """Kinds of models that frames need; what only sources needed may go."""
@@ -302,14 +293,13 @@ class Step:
         finder: FaceFinder,
         sources: tuple[Source, ...],
         output: Path,
+        content: ContentAnalyser,
     ) -> FrameWork:
         """Put the work on a frame together: content filter, faces, processors."""
-        content = models.cards[CONTENT_ANALYSER]
-        judge = build_judge(content, runners(content))
         return FrameWork(
             [self._build(chosen, models, runners, sources, subject) for chosen in self._chosen],
             finder,
-            ContentAnalyser(judge, str(subject.info.path), subject.duration),
+            content,
             self._events,
             self._clock,
             halt_on_error=self._snapshot.get(MiscSettings).halt_on_error,
@@ -330,7 +320,7 @@ class Step:
         return face_finder(subject, self._snapshot, analyser, selectors)
 
     def _build(
-        self, chosen: _Chosen, models: Models, runners: Runners, sources: tuple[Source, ...], subject: Subject
+        self, chosen: Chosen, models: Models, runners: Runners, sources: tuple[Source, ...], subject: Subject
     ) -> Processor:
         workshop = Workshop(
             settings=self._snapshot.get(chosen.entry.settings),

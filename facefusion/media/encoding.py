@@ -42,6 +42,18 @@ ODD_SIZES = ("libvpx-vp9", "libsvtav1")
 LEAST_SIDES = {"libx265": 16, "libsvtav1": 4}
 """Least width and height, where an encoder has any."""
 
+MOST_SIDES = {
+    "libx264": Size(16384, 16384),
+    "libx264rgb": Size(16384, 16384),
+    "libvpx-vp9": Size(65536, 65536),
+    "libsvtav1": Size(16384, 8704),
+}
+"""Greatest width and height, where an encoder has any: larger ones were tried, and it did not open."""
+MOST_BYTES = (1 << 31) - 1
+"""Of a picture as FFmpeg reckons before it knows the format (``av_image_check_size``): 8 for each pixel and margin."""
+MARGIN = 128
+"""Pixels of it on the right and below."""
+
 AVX_512F = 13
 """OpenCV's number of the instruction set (``CV_CPU_AVX_512F``), for which its Python module has no name."""
 
@@ -247,6 +259,7 @@ def _encoded_size(size: Size, pixel_format: str, encoder: str, path: Path, notic
     whole = Size(size.width // step_x * step_x, size.height // step_y * step_y)
     if encoder in ODD_SIZES:
         whole = size
+    check_size(whole, encoder, path)
     least = LEAST_SIDES.get(encoder, 1)
     if min(whole) < least:
         raise OutputError(
@@ -258,6 +271,27 @@ def _encoded_size(size: Size, pixel_format: str, encoder: str, path: Path, notic
         cut = f"{size.width} x {size.height} is cut to {whole.width} x {whole.height}"
         notices.append(NotKept(f"{encoder} takes even sizes only: {cut}."))
     return whole
+
+
+def check_size(size: Size, encoder: str, path: Path) -> None:
+    """Refuse pictures that are too large for an encoder.
+
+    Args:
+        size: to encode.
+        encoder: FFmpeg's name.
+        path: the result, for the message.
+
+    Raises:
+        OutputError: they are.
+    """
+    most = MOST_SIDES.get(encoder)
+    if most is not None and (size.width > most.width or size.height > most.height):
+        reason = f"{encoder} takes {most.width} x {most.height} at the most"
+    elif 8 * (size.width + MARGIN) * (size.height + MARGIN) > MOST_BYTES:
+        reason = "FFmpeg takes no video of so many pixels"
+    else:
+        return
+    raise OutputError(f"{path} cannot be {size.width} x {size.height} pixels: {reason}", "Ask for a smaller result.")
 
 
 def _time_base(source: MediaInfo, container: Container, frame_rate: Fraction | None) -> Fraction:

@@ -9,7 +9,7 @@ import av
 from facefusion.core.errors import OptionError
 from facefusion.core.report import NotKept
 from facefusion.core.values import Size
-from facefusion.media.codecs import offered_formats
+from facefusion.media.codecs import HARDWARE, offered_formats
 from facefusion.media.colour import FULL, RGB, ColourDescription
 from facefusion.media.container import Container
 from facefusion.media.encoder import COMPATIBLE_FORMAT, RAW, SOURCE_FORMAT
@@ -86,7 +86,7 @@ def choose_format(source: MediaInfo, size: Size, wish: str, encoder: str, contai
         OptionError: the user named a format that FFmpeg does not know or the encoder does not take.
     """
     notices: list[str] = []
-    offered = RAW_FORMATS.get(container.muxer, ()) if encoder == RAW else offered_formats(encoder)
+    offered = _offered(encoder, container)
     if wish in (SOURCE_FORMAT, COMPATIBLE_FORMAT):
         keeps_alpha = encoder in ALPHA_ENCODERS and container.muxer in ALPHA_MUXERS
         wanted = _wanted(source, wish, encoder, keeps_alpha=keeps_alpha, notices=notices)
@@ -118,6 +118,21 @@ def choose_format(source: MediaInfo, size: Size, wish: str, encoder: str, contai
     return OutputFormat(name, colour, location, tone_map, tuple(notices))
 
 
+def check_format(wish: str, encoder: str, container: Container) -> None:
+    """Refuse a pixel format that no machine could write so; what hardware encoders take is for their machine to say.
+
+    Args:
+        wish: what the user asked for.
+        encoder: FFmpeg's name.
+        container: of the result.
+
+    Raises:
+        OptionError: FFmpeg does not know it, or the encoder does not take it.
+    """
+    if wish not in (SOURCE_FORMAT, COMPATIBLE_FORMAT):
+        _named(wish, encoder, () if encoder.endswith(HARDWARE) else _offered(encoder, container))
+
+
 def lossless_format(source: MediaInfo, size: Size) -> OutputFormat:
     """The format of pictures that wait to become frames of an animated image, which are in RGB of 8 bits.
 
@@ -136,6 +151,10 @@ def lossless_format(source: MediaInfo, size: Size) -> OutputFormat:
     eight_bits = replace(layout, coding=replace(layout.coding, bit_depth=8))
     name = planar_name(eight_bits, grey=opaque(source.pixel_format).startswith("gray"))
     return OutputFormat("yuv420p" if tone_map is not None else name, colour, None, tone_map, tuple(notices))
+
+
+def _offered(encoder: str, container: Container) -> tuple[str, ...]:
+    return RAW_FORMATS.get(container.muxer, ()) if encoder == RAW else offered_formats(encoder)
 
 
 def _has_less(name: str, wanted: str) -> bool:
