@@ -12,6 +12,7 @@ from facefusion.core.stop import StopToken
 from facefusion.core.values import Frame
 from facefusion.media.animation import write_animation
 from facefusion.media.encoding import Encoding
+from facefusion.media.finishing import AS_WRITTEN, Finishing
 from facefusion.media.image import read_image_with_details
 from facefusion.media.probe import MediaInfo, probe
 from facefusion.media.reader import VideoReader
@@ -29,7 +30,13 @@ class Drawing:
 
 
 def animate(
-    path: Path, segments: Sequence[Segment], encoding: Encoding, source: MediaInfo, drawing: Drawing, stop: StopToken
+    path: Path,
+    segments: Sequence[Segment],
+    encoding: Encoding,
+    source: MediaInfo,
+    drawing: Drawing,
+    stop: StopToken,
+    finishing: Finishing = AS_WRITTEN,
 ) -> tuple[str, ...]:
     """Write the result beside its name, verify it, and move it there.
 
@@ -41,11 +48,13 @@ def animate(
             its number of plays; what was made of a video plays for ever.
         drawing: how to write it.
         stop: asked now and then.
+        finishing: what it says of itself.
 
     Returns:
         What the user should know.
 
     Raises:
+        SigningError: it cannot be signed; the message says where it is kept.
         OutputError: the result cannot be written, or reads back as something else.
         Stopped: a stop was requested; nothing was left behind.
     """
@@ -58,6 +67,8 @@ def animate(
             loops=0 if facts is None else facts.loops,
             delays=None if facts is None or encoding.constant_rate else facts.delays[drawing.first :],
             details=None if facts is None else read_image_with_details(source.path)[1],
+            finishing=finishing,
+            stop=stop,
         )
     lost = [
         f"{path.suffix} holds no {track.kind} track ({track.codec}) of {source.path.name}." for track in source.tracks

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import cast
@@ -21,10 +22,11 @@ from av.video.stream import VideoStream
 from facefusion.core.errors import OutputError
 from facefusion.core.report import NotKept
 from facefusion.core.stop import StopToken
-from facefusion.media.container import container_of
+from facefusion.media.container import Container, container_of
 from facefusion.media.encoding import Encoding
 from facefusion.media.failure import explained
-from facefusion.media.output import move_into_place, part_path
+from facefusion.media.finishing import AS_WRITTEN, Finishing, finish_into_place
+from facefusion.media.output import part_path
 from facefusion.media.picture_line import PictureLine
 from facefusion.media.pixel_shape import MUXERS, keeps_shape, leave_room, write_pixel_shape
 from facefusion.media.probe import MediaInfo
@@ -69,6 +71,7 @@ def assemble(
     cut: Cut,
     stop: StopToken,
     sound: Sound = AS_IT_IS,
+    finishing: Finishing = AS_WRITTEN,
 ) -> tuple[str, ...]:
     """Write the result beside its name, verify it, and move it there.
 
@@ -80,11 +83,13 @@ def assemble(
         cut: which part of it is shown.
         stop: asked now and then.
         sound: what is asked of the sound.
+        finishing: what it says of itself.
 
     Returns:
         What the user should know: what could not be kept, and what was changed.
 
     Raises:
+        SigningError: it cannot be signed; the message says where it is kept.
         OutputError: the result cannot be written, or reads back as something else.
         ResourceError: the disk is full.
         Stopped: a stop was requested; nothing was left behind.
@@ -92,12 +97,15 @@ def assemble(
     if not segments:
         raise OutputError(f"{path} would hold no frame", "Check the target, the trim range and --output-video-fps.")
     part = part_path(path)
+
+    def copier(output: OutputContainer, container: Container) -> TrackCopier:
+        return TrackCopier(source, output, container, sound.settings, sound.replacement, finishing.tags())
+
     try:
         with ExitStack() as stack:
-            expected, notices = _Assembly(part, path, segments, encoding, source, cut, sound, stack).write(stop)
-        verify_video(part, path, expected, stop)
-        move_into_place(part, path)
-        return notices
+            expected, notices = _Assembly(part, path, segments, encoding, source, cut, copier, stack).write(stop)
+        check = partial(verify_video, part, path, expected, stop)
+        return (*notices, *finish_into_place(part, path, finishing, check, stop))
     except (av.FFmpegError, OSError, ValueError) as error:
         raise explained(error, path, encoding.encoder) from error
     finally:
@@ -115,7 +123,7 @@ class _Assembly:
         encoding: Encoding,
         source: MediaInfo,
         cut: Cut,
-        sound: Sound,
+        copier: Callable[[OutputContainer, Container], TrackCopier],
         stack: ExitStack,
     ) -> None:
         self._part = part
@@ -146,9 +154,7 @@ class _Assembly:
         self._output.flags |= cast("int", Flags.bitexact.value)  # no dates, no random identifiers
         self._filter: BitStreamFilterContext | None = None
         self._stream = self._add_picture()
-        self._tracks = stack.enter_context(
-            TrackCopier(source, self._output, self._container, sound.settings, sound.replacement)
-        )
+        self._tracks = stack.enter_context(copier(self._output, self._container))
         if self._needs_room:
             leave_room(self._stream)
         span = Span(self._start, cut.end, trimmed=cut.start is not None or ahead > 0)

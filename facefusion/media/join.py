@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import av
@@ -14,14 +15,17 @@ from facefusion.core.stop import StopToken
 from facefusion.media.container import container_of
 from facefusion.media.failure import explained
 from facefusion.media.finished_video import FinishedVideo
+from facefusion.media.finishing import AS_WRITTEN, Finishing, finish_into_place
 from facefusion.media.join_animation import join_animations
 from facefusion.media.joined_file import JoinedFile
 from facefusion.media.likeness import check_pictures
-from facefusion.media.output import move_into_place, part_path
-from facefusion.media.verify import verify_video
+from facefusion.media.output import part_path
+from facefusion.media.verify import Expected, verify_video
 
 
-def join_videos(parts: Sequence[Path], output: Path, stop: StopToken) -> tuple[str, ...]:
+def join_videos(
+    parts: Sequence[Path], output: Path, stop: StopToken, finishing: Finishing = AS_WRITTEN
+) -> tuple[str, ...]:
     """Write videos one after the other into one file, by copying their packets; animated images by drawing them anew.
 
     Picture, sound tracks, subtitles and chapters are taken along. Each video begins where the picture of the one before
@@ -33,6 +37,7 @@ def join_videos(parts: Sequence[Path], output: Path, stop: StopToken) -> tuple[s
             They are left as they are.
         output: the result. What lies there is replaced once the new file is whole and verified.
         stop: asked now and then.
+        finishing: what it says of itself.
 
     Returns:
         What the user should know, a sentence each.
@@ -40,24 +45,27 @@ def join_videos(parts: Sequence[Path], output: Path, stop: StopToken) -> tuple[s
     Raises:
         OutputError: the videos differ in something that all of one file has in common; the message names the first
             such thing and what to do. Or the result cannot be written, or reads back as something else.
+        SigningError: it cannot be signed; the message says where it is kept.
         MediaError: one of them is missing or no video.
         ResourceError: the disk is full.
         Stopped: a stop was requested; nothing was left behind.
     """
     if is_moving_image(output):
-        return join_animations(parts, output, stop)
+        return join_animations(parts, output, stop, finishing)
     part = part_path(output)
     try:
-        notices = _join(parts, part, output, stop)
-        move_into_place(part, output)
-        return notices
+        expected, notices = _join(parts, part, output, finishing.tags(), stop)
+        check = partial(verify_video, part, output, expected, stop)
+        return (*notices, *finish_into_place(part, output, finishing, check, stop))
     except (av.FFmpegError, OSError, ValueError) as error:
         raise explained(error, output, "the packets of its parts") from error
     finally:
         part.unlink(missing_ok=True)
 
 
-def _join(parts: Sequence[Path], part: Path, output: Path, stop: StopToken) -> tuple[str, ...]:
+def _join(
+    parts: Sequence[Path], part: Path, output: Path, tags: Mapping[str, str], stop: StopToken
+) -> tuple[Expected, tuple[str, ...]]:
     container = container_of(output)
     videos = [FinishedVideo.read(path, stop) for path in parts]
     check_pictures(videos)
@@ -67,6 +75,4 @@ def _join(parts: Sequence[Path], part: Path, output: Path, stop: StopToken) -> t
             "Give the output and its parts the same extension.",
         )
     with ExitStack() as stack:
-        expected, notices = JoinedFile(part, videos, stack).write(stop)
-    verify_video(part, output, expected, stop)
-    return notices
+        return JoinedFile(part, videos, tags, stack).write(stop)

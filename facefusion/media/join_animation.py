@@ -15,6 +15,7 @@ from facefusion.core.errors import MediaError, OutputError
 from facefusion.core.stop import StopToken
 from facefusion.core.values import Frame
 from facefusion.media.animation import AnimationFacts, AnimationReader, animation_facts, write_animation
+from facefusion.media.finishing import AS_WRITTEN, Finishing
 from facefusion.media.image import read_image_with_details
 from facefusion.media.image.encode import LOSSLESS
 from facefusion.media.source import check_file
@@ -22,7 +23,9 @@ from facefusion.vision.colour import Plane
 from facefusion.vision.picture import BgrPicture
 
 
-def join_animations(parts: Sequence[Path], output: Path, stop: StopToken) -> tuple[str, ...]:
+def join_animations(
+    parts: Sequence[Path], output: Path, stop: StopToken, finishing: Finishing = AS_WRITTEN
+) -> tuple[str, ...]:
     """Write animated images one after the other into one, whose frames look and last as they do in the parts.
 
     Frames are drawn anew, since formats keep of most only what differs from the frame before. A WebP is written without
@@ -32,11 +35,13 @@ def join_animations(parts: Sequence[Path], output: Path, stop: StopToken) -> tup
         parts: results of this program, in order. They are left as they are.
         output: the result; its extension names the format. How often it plays, and its tags, are the first part's.
         stop: asked now and then.
+        finishing: what it says of itself.
 
     Returns:
         What the user should know.
 
     Raises:
+        SigningError: it cannot be signed; the message says where it is kept.
         MediaError: a part is missing, damaged or does not move.
         OutputError: the parts are not of one size, or the result cannot be written.
         Stopped: a stop was requested; nothing was left behind.
@@ -59,6 +64,8 @@ def join_animations(parts: Sequence[Path], output: Path, stop: StopToken) -> tup
             loops=first.loops,
             delays=[delay for other in facts for delay in other.delays],
             details=read_image_with_details(parts[0])[1],
+            finishing=finishing,
+            stop=stop,
         )
 
 

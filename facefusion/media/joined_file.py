@@ -31,7 +31,7 @@ from facefusion.media.sound_line import SLIP
 from facefusion.media.sound_track import copied_stream
 from facefusion.media.source import open_source
 from facefusion.media.span import Span
-from facefusion.media.tags import copy_description, file_tags
+from facefusion.media.tags import copy_description, told_tags
 from facefusion.media.tracks import attach_cover
 from facefusion.media.verify import Expected
 
@@ -42,13 +42,14 @@ class JoinedFile:
     Args:
         path: the file to write.
         videos: whose pictures can lie in one stream.
+        tags: of the file, before those of the first video.
         stack: closes the file.
 
     Raises:
         OutputError: their other tracks cannot be joined.
     """
 
-    def __init__(self, path: Path, videos: Sequence[FinishedVideo], stack: ExitStack) -> None:
+    def __init__(self, path: Path, videos: Sequence[FinishedVideo], tags: Mapping[str, str], stack: ExitStack) -> None:
         self._path = path
         self._videos = videos
         self._container = videos[0].container
@@ -66,7 +67,7 @@ class JoinedFile:
         )
         stack.callback(_close_quietly, self._output)
         self._output.flags |= cast("int", Flags.bitexact.value)  # no dates, no random identifiers
-        self._begin(videos[0])
+        self._begin(videos[0], tags)
 
     def write(self, stop: StopToken) -> tuple[Expected, tuple[str, ...]]:
         """Write everything; what the file has to be, and what the user should know."""
@@ -113,10 +114,10 @@ class JoinedFile:
             self._filled.add(track)
             self._output.mux_one(packet)
 
-    def _begin(self, first: FinishedVideo) -> None:
+    def _begin(self, first: FinishedVideo, tags: Mapping[str, str]) -> None:
         """Add the streams and describe them."""
         with open_source(first.path) as source:
-            self._output.metadata.update(file_tags(source.metadata))
+            self._output.metadata.update(told_tags(source.metadata, tags))
             self._stream = self._add_picture(source)
             for kind in KINDS:
                 self._add_tracks(kind)

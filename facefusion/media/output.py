@@ -42,7 +42,7 @@ def part_path(path: Path, remedy: str = OTHER_OUTPUT) -> Path:
     Raises:
         OutputError: nothing can be written there.
     """
-    final = _final(path, remedy)
+    final = final_name(path, remedy)
     folder = final.parent
     if final.is_dir():
         raise OutputError(f"{path} is a folder", f"Name a file in it. {remedy}")
@@ -62,7 +62,7 @@ def move_into_place(part: Path, path: Path, remedy: str = OTHER_OUTPUT) -> None:
         OutputError: the name cannot be taken, or the disk does not hold the file.
         ResourceError: the disk is full.
     """
-    final = _final(path, remedy)
+    final = final_name(path, remedy)
     try:
         flush(part)
         part.replace(final)
@@ -89,7 +89,12 @@ def abandoned(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.iterdir()) if _is_abandoned(path)]
 
 
-def _final(path: Path, remedy: str) -> Path:
+def final_name(path: Path, remedy: str = OTHER_OUTPUT) -> Path:
+    """Where a file lies in the end: what a symbolic link points to, if ``path`` is one.
+
+    Raises:
+        OutputError: the system does not let us look.
+    """
     try:
         path.stat()
     except FileNotFoundError:

@@ -54,6 +54,12 @@ def file_tags(tags: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in tags.items() if key.lower() not in FILE_TAGS}
 
 
+def told_tags(tags: Mapping[str, str], told: Mapping[str, str]) -> dict[str, str]:
+    """Tags of a whole result: those that are told of it, and what is kept of those of its source."""
+    names = {key.lower() for key in told}
+    return {key: value for key, value in file_tags(tags).items() if key.lower() not in names} | dict(told)
+
+
 def stream_tags(tags: Mapping[str, str]) -> dict[str, str]:
     """What is kept of the tags of a stream."""
     return {
@@ -75,7 +81,9 @@ def copy_description(source: Stream, target: Stream, muxer: str) -> None:
     target.disposition = Disposition(source.disposition)
 
 
-def lost_descriptions(source: Path, written: Path, tracks: Mapping[int, int], *, chapters: int) -> Iterator[str]:
+def lost_descriptions(
+    source: Path, written: Path, tracks: Mapping[int, int], *, chapters: int, told: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """Read a finished file, and name the tags, chapters, languages, titles and roles of its source that it lacks.
 
     Args:
@@ -83,11 +91,12 @@ def lost_descriptions(source: Path, written: Path, tracks: Mapping[int, int], *,
         written: the finished file.
         tracks: index in the finished file of each track of the source that is in it.
         chapters: how many there should be.
+        told: tags that are told of the finished file, whatever the source says.
     """
     with open_source(source) as old, av.open(str(written), metadata_errors="replace") as new:
         if chapters and len(new.chapters()) != chapters:
             yield NotKept(f"The output's container cannot hold the {chapters} chapters of {source.name}.")
-        kept = {key.lower() for key in new.metadata}
+        kept = {key.lower() for key in (*new.metadata, *(told or ()))}
         lost = sorted(key for key, value in file_tags(old.metadata).items() if value and key.lower() not in kept)
         if lost:
             yield NotKept(f"The output's container cannot hold these tags of {source.name}: {', '.join(lost)}.")

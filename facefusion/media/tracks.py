@@ -6,6 +6,7 @@ anew; text subtitles are converted to what the container holds. Whatever is chan
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
@@ -31,7 +32,7 @@ from facefusion.media.sound_track import AddedTrack, add_sound, copied_stream
 from facefusion.media.source import open_source
 from facefusion.media.span import Span
 from facefusion.media.subtitles import SubtitleConverter, conversion_notice
-from facefusion.media.tags import copy_description, file_tags, lost_descriptions
+from facefusion.media.tags import copy_description, lost_descriptions, told_tags
 
 COVER_KINDS = {"mjpeg": ("jpg", "image/jpeg"), "png": ("png", "image/png")}
 """Extension and MIME type of a cover, by codec."""
@@ -47,6 +48,7 @@ class TrackCopier:
         container: Container,
         sound: SoundSettings | None = None,
         replacement: SoundFile | None = None,
+        tags: Mapping[str, str] | None = None,
     ) -> None:
         """Add the tracks that the output's container can hold to ``output``.
 
@@ -56,7 +58,9 @@ class TrackCopier:
             container: the output's kind.
             sound: what is asked of the sound; where none, it is copied.
             replacement: a file whose sound takes the place of the source's.
+            tags: of the file, before the source's.
         """
+        self._tags = tags or {}
         self.notices: list[str] = []
         self._info = info
         self._output = output
@@ -136,14 +140,14 @@ class TrackCopier:
     def look_for_losses(self, written: Path) -> None:
         """Read the finished file, and note which chapters, tags, languages, titles and roles it lacks."""
         tracks = {index: target.index for index, target in self._targets.items() if index not in self._feed.empty}
-        self.notices += lost_descriptions(self._info.path, written, tracks, chapters=self._chapters)
+        self.notices += lost_descriptions(self._info.path, written, tracks, chapters=self._chapters, told=self._tags)
 
     @property
     def _feeds(self) -> tuple[TrackFeed, ...]:
         return (self._feed,) if self._other is None else (self._feed, self._other)
 
     def _describe_file(self) -> None:
-        self._output.metadata.update(file_tags(self._source.metadata))
+        self._output.metadata.update(told_tags(self._source.metadata, self._tags))
         if self._output.streams.video:
             self._describe(self._info.stream, self._output.streams.video[0])
 

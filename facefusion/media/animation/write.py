@@ -6,12 +6,14 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 import numpy as np
 
 from facefusion.core.errors import MediaError, OutputError
+from facefusion.core.stop import StopToken
 from facefusion.core.values import Frame, Size
 from facefusion.media.animation.apng import PngFile
 from facefusion.media.animation.facts import FOREVER
@@ -19,11 +21,12 @@ from facefusion.media.animation.gif import GifFile
 from facefusion.media.animation.parts import Pacer, Part, Sheet, Shot, Timing, parts
 from facefusion.media.animation.read import AnimationReader
 from facefusion.media.animation.webp import WebpFile
+from facefusion.media.finishing import AS_WRITTEN, Finishing, finish_into_place
 from facefusion.media.image.details import ImageDetails
 from facefusion.media.image.encode import LOSSLESS
 from facefusion.media.image.formats import GIF, PNG, WEBP, StillFormat, format_of
-from facefusion.media.image.prepare import as_rgb, metadata_notices
-from facefusion.media.output import move_into_place, part_path
+from facefusion.media.image.prepare import as_rgb, metadata_notices, said
+from facefusion.media.output import part_path
 from facefusion.vision.colour import Plane
 
 
@@ -82,6 +85,8 @@ def write_animation(
     loops: int = FOREVER,
     delays: Sequence[Fraction] | None = None,
     details: ImageDetails | None = None,
+    finishing: Finishing = AS_WRITTEN,
+    stop: StopToken | None = None,
 ) -> tuple[str, ...]:
     """Write an animated GIF, PNG or WebP as the extension says, verify it by reading it back, and move it into place.
 
@@ -96,27 +101,30 @@ def write_animation(
             :class:`AnimationFacts` has them). Without them the frames' durations count, and a GIF leaves out frames
             that would be shown for less than 20 ms, since players would show them for 100 ms.
         details: of the source.
+        finishing: what it says of itself.
+        stop: asked once it is written.
 
     Returns:
         What was not kept, a sentence each.
 
     Raises:
+        SigningError: it cannot be signed; the message says where it is kept.
         OutputError: no such format, no frame, nothing can be written there, or the file reads back differently.
     """
     still = format_of(path)
     if still.name not in FILES:
         raise OutputError(f"{path} names no format of moving images", "Use .gif, .png, .apng or .webp.")
-    details = details or ImageDetails()
+    details = said(details or ImageDetails(), still, finishing)
     part = part_path(path)
     try:
         record = _write(frames, part, still, _Settings(path, quality, loops, delays, details))
-        _verify(part, path, record, loops)
-        move_into_place(part, path)
+        check = partial(_verify, part, path, record, loops)
+        notices = finish_into_place(part, path, finishing, check, stop or StopToken())
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({error})", "Check the disk and the folder.") from error
     finally:
         part.unlink(missing_ok=True)
-    return (*_notices(path, still, record), *metadata_notices(path, still, details, grey=False))
+    return (*_notices(path, still, record), *metadata_notices(path, still, details, grey=False), *notices)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 
 from facefusion.core.values import Picture
+from facefusion.media.finishing import Finishing
 from facefusion.media.image.details import LONGEST_SEGMENT, ImageDetails
 from facefusion.media.image.formats import GIF, JPEG, PNG, TIFF, StillFormat
 from facefusion.media.image.pixels import stretch
@@ -63,6 +64,11 @@ def prepare(picture: Picture, path: Path, still: StillFormat, details: ImageDeta
         codes = _with_colour(codes)  # 16-bit grey with alpha is a TIFF that hardly a program opens
     notices.extend(metadata_notices(path, still, details, grey=codes.ndim == 2 or codes.shape[2] == 2))
     return Prepared(cast("Plane", np.ascontiguousarray(codes)), depth, tuple(notices))
+
+
+def said(details: ImageDetails, still: StillFormat, finishing: Finishing) -> ImageDetails:
+    """The details of a source with what a result says of itself, where its format has a place for that."""
+    return replace(details, xmp=finishing.packet(details.xmp)) if still.metadata else details
 
 
 def as_rgb(picture: Picture) -> Plane:
