@@ -5,17 +5,19 @@ Nothing is opened here, so that whoever takes orders for other machines refuses 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from facefusion.app.faces import check_padding
 from facefusion.app.sources import source_photos
-from facefusion.config.request import check_extension, check_output_kind
+from facefusion.config.request import check_output_kind
 from facefusion.config.settings import PathsSettings, ProcessorsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import UsageError
 from facefusion.core.formats import MediaKind, is_moving_image
+from facefusion.core.values import Size
 from facefusion.faces.mask.base import MaskUse
 from facefusion.faces.settings import FaceSelectorSettings
 from facefusion.faces.traits import automatic_filters, check_ages
@@ -31,6 +33,10 @@ from facefusion.processors.registry import ProcessorEntry, find_processor
 
 DOUBT = 1.5
 """How many times the frames that its header promises a video may have: where it tells no number, length and rate do."""
+
+Condition: TypeAlias = tuple[str, Callable[[], object]]
+"""The option that somebody would change, and what raises a :class:`~facefusion.core.errors.FaceFusionError` unless a
+step can be done. One holds only where those before it do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +81,8 @@ def check_selection(snapshot: Snapshot, chosen: Sequence[Chosen]) -> None:
     Raises:
         UsageError: they do so.
     """
-    check_ages(snapshot.get(FaceSelectorSettings))
-    check_padding(snapshot, (one.masks(snapshot) for one in chosen))
+    for _, check in _selection_conditions(snapshot, chosen):
+        check()
 
 
 def check_output(snapshot: Snapshot, info: MediaInfo, output: Path) -> None:
@@ -92,40 +98,63 @@ def check_output(snapshot: Snapshot, info: MediaInfo, output: Path) -> None:
         OptionError: the encoder does not take the pixel format.
         OutputError: format or encoder hold no pictures of that size.
     """
-    settings = snapshot.get(OutputSettings)
-    snapshot.get(WorkflowSettings).check_target(info.path, info.kind)
-    check_output_kind(info.path, output, info.kind)
-    size = settings.size_of(output).of(info) or info.size
-    if info.kind is MediaKind.IMAGE or is_moving_image(output):
-        format_of(output).check_size(output, *size)
-    else:
-        container = container_of(output)
-        encoder = container.encoder_for(settings.output_video_encoder)
-        check_format(settings.output_video_pixel_format, encoder, container)
-        check_size(size, encoder, output)
-    if info.kind is MediaKind.VIDEO:
-        trim_of(snapshot).check()
+    for _, check in _output_conditions(snapshot, info, output):
+        check()
 
 
-def check_step(snapshot: Snapshot, info: MediaInfo) -> None:
-    """Refuse a step that no machine could do.
+def conditions(snapshot: Snapshot, info: MediaInfo) -> Iterator[Condition]:
+    """All that a step has to meet, on whatever machine.
 
     Args:
         snapshot: the settings in force; of its paths the extensions count, no file is looked at.
         info: of the target, as for :func:`check_output`.
 
     Raises:
-        UsageError: paths are missing, a processor lacks a source, or see :func:`check_output`, whose other errors
-            are raised too.
-        MediaError: the target ends long before the part that is meant.
+        UsageError: target or output is not given.
     """
     paths, chosen = snapshot.get(PathsSettings), chosen_processors(snapshot)
-    if paths.target_path is None or paths.output_path is None:
+    target, output = paths.target_path, paths.output_path
+    if target is None or output is None:
         raise UsageError("a step needs a target and an output", "Give --target-path and --output-path.")
-    check_extension(paths.target_path, paths.output_path)
-    source_photos(snapshot, wanting_sources(snapshot, chosen))
-    check_output(snapshot, info, paths.output_path)
-    check_selection(snapshot, chosen)
-    trim = trim_of(snapshot)
-    if info.kind is MediaKind.VIDEO and info.frame_count and (trim.start or 0) > DOUBT * info.frame_count:
+    yield "source_paths", lambda: source_photos(snapshot, wanting_sources(snapshot, chosen))
+    yield from _selection_conditions(snapshot, chosen)
+    yield from _output_conditions(snapshot, info, output)
+    if info.kind is MediaKind.VIDEO:
+        yield "trim_frame_start", lambda: _check_start(trim_of(snapshot), info)
+
+
+def _selection_conditions(snapshot: Snapshot, chosen: Sequence[Chosen]) -> Iterator[Condition]:
+    yield "face_selector_age_start", lambda: check_ages(snapshot.get(FaceSelectorSettings))
+    yield "face_mask_padding", lambda: check_padding(snapshot, (one.masks(snapshot) for one in chosen))
+
+
+def _output_conditions(snapshot: Snapshot, info: MediaInfo, output: Path) -> Iterator[Condition]:
+    settings = snapshot.get(OutputSettings)
+    yield "workflow_mode", lambda: snapshot.get(WorkflowSettings).check_target(info.path, info.kind)
+    yield "output_path", lambda: check_output_kind(info.path, output, info.kind)
+    if info.kind is MediaKind.IMAGE or is_moving_image(output):
+        yield "output_image_resolution", lambda: format_of(output).check_size(output, *_size(settings, info, output))
+    else:
+        yield "output_video_pixel_format", lambda: _check_format(settings, output)
+        yield "output_video_resolution", lambda: check_size(_size(settings, info, output), *_encoder(settings, output))
+    if info.kind is MediaKind.VIDEO:
+        yield "trim_frame_end", trim_of(snapshot).check
+
+
+def _size(settings: OutputSettings, info: MediaInfo, output: Path) -> Size:
+    """Of the result, or the least that it can have: no processor makes pictures smaller."""
+    return settings.size_of(output).of(info) or info.size
+
+
+def _encoder(settings: OutputSettings, output: Path) -> tuple[str, Path]:
+    return container_of(output).encoder_for(settings.output_video_encoder), output
+
+
+def _check_format(settings: OutputSettings, output: Path) -> None:
+    encoder, _ = _encoder(settings, output)
+    check_format(settings.output_video_pixel_format, encoder, container_of(output))
+
+
+def _check_start(trim: Trim, info: MediaInfo) -> None:
+    if info.frame_count and (trim.start or 0) > DOUBT * info.frame_count:
         raise trim.none_in(info)

@@ -9,7 +9,7 @@ from pathlib import Path
 import av
 import pytest
 
-from facefusion.app.preconditions import check_output, check_step
+from facefusion.app.preconditions import check_output, conditions
 from facefusion.cli.application import load_application
 from facefusion.cli.main import program_schema
 from facefusion.config.state import Snapshot
@@ -34,6 +34,11 @@ def snapshot(**values: object) -> Snapshot:
     return Snapshot(program_schema(load_application()), {}, {}).with_values(usual | values)
 
 
+def check_step(snapshot: Snapshot, info: MediaInfo) -> None:
+    for _, check in conditions(snapshot, info):
+        check()
+
+
 def test_what_can_be_done_passes_without_any_file() -> None:
     check_step(snapshot(), CLIP)
     check_step(snapshot(target_path=Path("target.png"), output_path=Path("out.jpg")), PHOTO)
@@ -42,54 +47,77 @@ def test_what_can_be_done_passes_without_any_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "kind", "text"),
+    ("values", "kind", "option", "text"),
     [
-        ({"source_paths": ()}, UsageError, "face_swapper needs a source face"),
-        ({"source_paths": (Path("voice.wav"),)}, UsageError, "face_swapper needs a source face"),
+        ({"source_paths": ()}, UsageError, "source_paths", "face_swapper needs a source face"),
+        ({"source_paths": (Path("voice.wav"),)}, UsageError, "source_paths", "face_swapper needs a source face"),
         (
             {"processors": ("face_debugger",), "source_paths": (), "face_selector_gender": "auto"},
             UsageError,
+            "source_paths",
             "face_selector_gender = auto needs a source face",
         ),
-        ({"output_path": Path("out.jpg")}, UsageError, ".jpg does not name a format for the video"),
-        ({"output_path": Path("out.wav")}, UsageError, ".wav does not name a format for the video"),
-        ({"workflow_mode": "image-to-image"}, UsageError, "takes images only"),
+        ({"output_path": Path("out.jpg")}, UsageError, "output_path", ".jpg does not name a format for the video"),
+        ({"output_path": Path("out.wav")}, UsageError, "output_path", ".wav does not name a format for the video"),
+        ({"workflow_mode": "image-to-image"}, UsageError, "workflow_mode", "takes images only"),
         (
             {"output_video_pixel_format": "x"},
             OptionError,
+            "output_video_pixel_format",
             "--output-video-pixel-format x is no pixel format of FFmpeg",
         ),
         (
             {"output_video_pixel_format": "gbrp16le"},
             OptionError,
+            "output_video_pixel_format",
             "libx264 does not take --output-video-pixel-format gbrp16le",
         ),
         (
             {"output_video_pixel_format": "x", "output_video_encoder": "h264_nvenc"},
             OptionError,
+            "output_video_pixel_format",
             "--output-video-pixel-format x is no pixel format of FFmpeg",
         ),
         (
             {"output_video_resolution": "99999x99999"},
             OutputError,
+            "output_video_resolution",
             "out.mp4 cannot be 99999 x 99999 pixels: libx264 takes 16384 x 16384 at the most",
         ),
         (
             {"output_video_resolution": "16384x16384", "output_video_encoder": "libx265"},
             OutputError,
+            "output_video_resolution",
             "out.mp4 cannot be 16384 x 16384 pixels: FFmpeg takes no video of so many pixels",
         ),
-        ({"output_video_scale": 2.0, "output_video_resolution": "64x64"}, UsageError, "both say how large"),
-        ({"trim_frame_start": 9, "trim_frame_end": 9}, UsageError, "holds no frame"),
-        ({"trim_frame_start": 200}, MediaError, "target.mp4 has no frame from 200 on"),
-        ({"face_mask_padding": (60, 0, 40, 0)}, UsageError, "leave nothing of a face to change"),
-        ({"face_selector_age_start": 30, "face_selector_age_end": 30}, UsageError, "no age lies between them"),
+        (
+            {"output_video_scale": 2.0, "output_video_resolution": "64x64"},
+            UsageError,
+            "output_video_resolution",
+            "both say how large",
+        ),
+        ({"trim_frame_start": 9, "trim_frame_end": 9}, UsageError, "trim_frame_end", "holds no frame"),
+        ({"trim_frame_start": 200}, MediaError, "trim_frame_start", "target.mp4 has no frame from 200 on"),
+        ({"face_mask_padding": (60, 0, 40, 0)}, UsageError, "face_mask_padding", "leave nothing of a face to change"),
+        (
+            {"face_selector_age_start": 30, "face_selector_age_end": 30},
+            UsageError,
+            "face_selector_age_start",
+            "no age lies between them",
+        ),
     ],
 )
-def test_what_no_machine_could_do_is_refused(values: dict[str, object], kind: type[FaceFusionError], text: str) -> None:
-    with pytest.raises(kind) as refused:
-        check_step(snapshot(**values), CLIP)
-    assert text in refused.value.fault
+def test_what_no_machine_could_do_is_refused(
+    values: dict[str, object], kind: type[FaceFusionError], option: str, text: str
+) -> None:
+    for name, check in conditions(snapshot(**values), CLIP):
+        if name == option:
+            with pytest.raises(kind) as refused:
+                check()
+            assert text in refused.value.fault
+            return
+        check()
+    pytest.fail("nothing was refused")
 
 
 def test_a_part_that_only_the_header_denies_is_let_through() -> None:
