@@ -49,16 +49,22 @@ class Declaration:
     deeds: tuple[Deed, ...]
     program: str
     """Name and version, with a space between."""
+    inherited: SourceType | None = None
+    """What has to be said of what it was made of, which holds for it too."""
 
     @property
     def source_type(self) -> SourceType | None:
-        """The strongest of all deeds; none where there is nothing to say."""
-        types = {deed.source_type for deed in self.deeds}
+        """The strongest of all deeds and of what was there before; none where there is nothing to say."""
+        types = {self.inherited, *(deed.source_type for deed in self.deeds)}
         return next((source_type for source_type in SourceType if source_type in types), None)
 
 
 class Sealer(Protocol):
     """Signs results: the last that is written into a file, or beside it."""
+
+    @property
+    def signer(self) -> str:
+        """Who signs, as people are told: a name of the certificate's, or that the signer is unknown."""
 
     def seal(self, file: Path, name: Path, declaration: Declaration, parent: Path | None) -> Path | None:
         """Put a signed manifest into a finished file, and verify it.
