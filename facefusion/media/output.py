@@ -17,8 +17,11 @@ import psutil
 from facefusion.core.errors import OutputError
 from facefusion.core.storage import check_writable, flush, flush_folder, refusal, remove
 
-PART = re.compile(r"\.facefusion-(?P<host>[0-9a-f]{8})-(?P<pid>[0-9]+)-(?P<run>[0-9a-f]{8})-[0-9]+\.part(?:\.[a-z0-9.]+)?")
-"""Name of an unfinished file, or of one that is made of it beside it. It says who writes it: what a killed run left can be told from work going on."""
+PART = re.compile(
+    r"\.facefusion-(?P<host>[0-9a-f]{8})-(?P<pid>[0-9]+)-(?P<run>[0-9a-f]{8})-[0-9]+\.part(?:\.[a-z0-9.]+)?"
+)
+"""Name of an unfinished file, or of one that is made of it, with more behind. It says who writes it: what a killed run
+left can be told from work going on."""
 
 FOREIGN_AGE = 24 * 60 * 60
 """Seconds without a change after which another machine's unfinished file counts as left behind."""

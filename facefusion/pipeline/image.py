@@ -8,6 +8,7 @@ from pathlib import Path
 from facefusion.core.report import NotKept
 from facefusion.core.stop import StopToken
 from facefusion.core.values import Frame, Picture
+from facefusion.media.finishing import AS_WRITTEN, Finishing
 from facefusion.media.image import ImageDetails, write_image
 from facefusion.observability.events import EventSink, StageFinished, StageProgress, StageStarted
 from facefusion.pipeline.frames import FrameTask, FrameWork
@@ -21,6 +22,7 @@ def process_image(
     work: FrameWork,
     *,
     quality: int,
+    finishing: Finishing = AS_WRITTEN,
     events: EventSink,
     stop: StopToken,
 ) -> Processed:
@@ -28,6 +30,7 @@ def process_image(
 
     Raises:
         ContentRefusedError: the content filter refused it.
+        SigningError: it cannot be signed; the message says where it is kept.
         OutputError: the result cannot be written, or nothing could be done to the picture.
         Stopped: a stop was requested.
     """
@@ -45,7 +48,9 @@ def process_image(
         work.finish()
         stop.check()
         with work.clock.measure("encode"):
-            notices = write_image(result.frame.picture, output, quality=quality, details=details)
+            notices = write_image(
+                result.frame.picture, output, quality=quality, details=details, finishing=finishing, stop=stop
+            )
         events.emit(StageProgress())
         complete = True
     finally:

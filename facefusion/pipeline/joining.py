@@ -42,6 +42,7 @@ def join_segments(
 
     Raises:
         ContentRefusedError: the content filter refused the target.
+        SigningError: it cannot be signed; the message says where it is kept.
         OutputError: the result cannot be written, or reads back as something else.
         ResourceError: the disk is full.
         Stopped: a stop was requested.
@@ -58,9 +59,9 @@ def join_segments(
     with work.clock.measure("join"):
         if is_moving_image(plan.output):
             drawing = Drawing(plan.image_quality, plan.segments.start)
-            notices = animate(plan.output, segments, plan.encoding, info, drawing, stop)
+            notices = animate(plan.output, segments, plan.encoding, info, drawing, stop, plan.finishing)
         else:
-            notices = assemble(plan.output, segments, plan.encoding, info, cut, stop, plan.sound)
+            notices = assemble(plan.output, segments, plan.encoding, info, cut, stop, plan.sound, plan.finishing)
     outcome = outcome_of(manifests)
     dropped, repeated = outcome.dropped_frames, outcome.repeated_frames
     if dropped or repeated:

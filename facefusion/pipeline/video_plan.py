@@ -10,6 +10,7 @@ from facefusion.core.errors import MediaError, UsageError
 from facefusion.media.assemble import Sound
 from facefusion.media.decoder_card import DecoderCard
 from facefusion.media.encoding import Encoding
+from facefusion.media.finishing import AS_WRITTEN, Finishing
 from facefusion.media.frame_image import FrameFormat
 from facefusion.media.probe import MediaInfo
 from facefusion.pipeline.segments import SegmentPlan
@@ -70,6 +71,8 @@ class VideoPlan:
     """Whether the work folder stays when the result is in place."""
     decoder_card: DecoderCard | None = None
     """Decodes as long as it gives the same frames; none where the processor does."""
+    finishing: Finishing = AS_WRITTEN
+    """What the result says of itself."""
 
     @property
     def segments(self) -> SegmentPlan:

@@ -20,6 +20,7 @@ from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.faces.mask.base import NO_MASKS, MaskUse
 from facefusion.faces.mask.masker import PLAIN, FaceMasker
 from facefusion.observability.events import EventSink
+from facefusion.provenance.records import SourceType
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,9 @@ class ProcessorKind:
     build: Callable[[Workshop], Processor]
     models: Callable[[Any], Mapping[str, str]]
     """From the settings to the models needed: kind of model to the name chosen, or ``auto``."""
+    makes: SourceType | None
+    """What results are called that it has worked on; none where nobody takes them for photographs, as drawings over
+    faces are not."""
     needs_sources: bool = False
     needs_faces: bool = True
     masks: Callable[[Any], MaskUse] = UNMASKED

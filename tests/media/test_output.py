@@ -50,6 +50,7 @@ def test_a_part_that_is_being_written_stays(tmp_path):
 def test_what_a_killed_run_left_goes(tmp_path, dead):
     (tmp_path / left_by(dead)).write_bytes(b"")
     (tmp_path / left_by(os.getpid(), run="f" * 8)).write_bytes(b"")
+    (tmp_path / f"{left_by(dead)}.edited.part").write_bytes(b"")
     (tmp_path / ".facefusion-notes.part").write_bytes(b"")
     part_path(tmp_path / "a.mp4")
     assert [path.name for path in tmp_path.iterdir()] == [".facefusion-notes.part"]

@@ -17,6 +17,7 @@ from facefusion.observability.events import Notice
 from facefusion.processors.base import ProcessorKind, Scene, Workshop, always
 from facefusion.processors.deep_swapper.network import TEMPLATE, DeepFace
 from facefusion.processors.deep_swapper.settings import DeepSwapperSettings
+from facefusion.provenance.records import SourceType
 from facefusion.vision.colour_match import match_colours
 
 FAMILIES: Mapping[str, Callable[[ModelCard, SignedGraph, float], DeepFace]] = {
@@ -82,4 +83,4 @@ def _build(workshop: Workshop) -> DeepSwapper:
     return DeepSwapper(network, workshop.masker)
 
 
-KIND = ProcessorKind(build=_build, models=_models, masks=always(OWN_FACE_MASKS))
+KIND = ProcessorKind(build=_build, models=_models, makes=SourceType.COMPOSITE, masks=always(OWN_FACE_MASKS))

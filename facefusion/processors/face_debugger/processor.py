@@ -154,4 +154,4 @@ def _masks(settings: FaceDebuggerSettings) -> MaskUse:
     return OUTLINE_MASKS if FACE_MASK in settings.face_debugger_items else NO_MASKS
 
 
-KIND = ProcessorKind(build=_build, models=_models, masks=_masks)
+KIND = ProcessorKind(build=_build, models=_models, makes=None, masks=_masks)

@@ -15,6 +15,7 @@ from facefusion.processors.face_enhancer.families.restoration import Restoration
 from facefusion.processors.face_enhancer.families.super_resolution import EnlargedFaces
 from facefusion.processors.face_enhancer.settings import FaceEnhancerSettings
 from facefusion.processors.super_resolution import SuperResolution
+from facefusion.provenance.records import SourceType
 
 PERCENT = 100
 
@@ -77,4 +78,4 @@ def _build(workshop: Workshop) -> FaceEnhancer:
     return FaceEnhancer(family)
 
 
-KIND = ProcessorKind(build=_build, models=_models, masks=always(SEAM_MASKS))
+KIND = ProcessorKind(build=_build, models=_models, makes=SourceType.ENHANCED, masks=always(SEAM_MASKS))

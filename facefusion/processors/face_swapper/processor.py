@@ -18,6 +18,7 @@ from facefusion.processors.face_swapper.families.mesh.family import MeshFamily
 from facefusion.processors.face_swapper.families.simswap import simswap
 from facefusion.processors.face_swapper.families.uniface import uniface
 from facefusion.processors.face_swapper.settings import FaceSwapperSettings
+from facefusion.provenance.records import SourceType
 
 FAMILIES: Mapping[str, Callable[[Workshop], SwapperFamily]] = {
     "blendswap": blendswap,
@@ -77,4 +78,6 @@ def _build(workshop: Workshop) -> FaceSwapper:
     return FaceSwapper(family)
 
 
-KIND = ProcessorKind(build=_build, models=_models, needs_sources=True, masks=always(SWAP_MASKS))
+KIND = ProcessorKind(
+    build=_build, models=_models, makes=SourceType.COMPOSITE, needs_sources=True, masks=always(SWAP_MASKS)
+)

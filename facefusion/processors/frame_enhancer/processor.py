@@ -13,6 +13,7 @@ from facefusion.core.values import Face, Frame, Picture, Pixels, Size
 from facefusion.processors.base import ProcessorKind, Scene, Workshop
 from facefusion.processors.frame_enhancer.settings import FrameEnhancerSettings
 from facefusion.processors.super_resolution import Enlarged, SuperResolution
+from facefusion.provenance.records import SourceType
 
 
 class FrameEnhancer:
@@ -70,4 +71,4 @@ def _build(workshop: Workshop) -> FrameEnhancer:
     return FrameEnhancer(network, workshop.settings.frame_enhancer_blend / 100)
 
 
-KIND = ProcessorKind(build=_build, models=_models, needs_faces=False)
+KIND = ProcessorKind(build=_build, models=_models, makes=SourceType.ENHANCED, needs_faces=False)
