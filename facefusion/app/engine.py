@@ -15,6 +15,7 @@ from facefusion.catalogue.settings import DownloadSettings
 from facefusion.config.settings import GENERAL_GROUPS
 from facefusion.config.state import Snapshot
 from facefusion.content.settings import ContentAnalyserSettings
+from facefusion.core.activity import Activity
 from facefusion.core.floor import Floor
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
@@ -224,6 +225,11 @@ class Engine:
         from facefusion.app.clean import clean  # noqa: PLC0415 - see the module's docstring
 
         return clean(snapshot)
+
+    def activity(self) -> Activity:
+        """What models are doing. Any thread may ask, whatever another one is at."""
+        sessions = self._sessions
+        return Activity() if sessions is None else sessions.activity
 
     def release_models(self) -> None:
         """Unload every model and forget what was kept from one step to the next."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from facefusion.app.paths import graphs_folder
 from facefusion.config.state import Snapshot
+from facefusion.core.activity import Activity
 from facefusion.core.home import caches_folder
 from facefusion.core.remembered import Remembered
 from facefusion.inference.execution import Execution, Probe, plan_execution
@@ -107,6 +108,12 @@ class Sessions:
     def pool(self) -> InferencePool | None:
         """That of the last step, as long as it is open."""
         return self._pool
+
+    @property
+    def activity(self) -> Activity:
+        """Whether anything gets on here. Any thread may ask."""
+        pool = self._pool
+        return Activity() if pool is None else pool.activity
 
     def close(self) -> None:
         """Release all sessions, and forget what was found with them."""

@@ -13,6 +13,7 @@ from enum import Enum
 
 import numpy as np
 
+from facefusion.core.activity import Activity
 from facefusion.core.errors import FaceFusionError, ProviderError
 from facefusion.core.ticker import Ticker
 from facefusion.core.values import Tensor
@@ -127,6 +128,7 @@ class InferencePool:
         self._keys: dict[tuple[ModelFile, int, str, int], SessionKey] = {}
         self._digests = FileDigests()
         self._loads = self._hits = 0
+        self._loading = 0
         self._emergencies = 0
         """Of this step: times that the memory of a device ran out though all should have fit."""
         self._used: dict[str, list[str]] = {}
@@ -242,6 +244,12 @@ class InferencePool:
             return PoolCounters(self._loads, self._hits, self._shelf.evictions)
 
     @property
+    def activity(self) -> Activity:
+        """Whether anything gets on here."""
+        with self._lock:
+            return Activity(self.tally.total + self._loads, self._loading > 0)
+
+    @property
     def is_empty(self) -> bool:
         """Whether no session lives here, and none is being loaded."""
         return self._shelf.is_empty
@@ -313,6 +321,8 @@ class InferencePool:
             with self._lock:
                 self._hits += 1
             return place
+        with self._lock:
+            self._loading += 1
         try:
             self._load(place, device)
         except BaseException as error:
@@ -320,6 +330,9 @@ class InferencePool:
             self._shelf.failed(place, error)
             self._shelf.leave(place)
             raise
+        finally:
+            with self._lock:
+                self._loading -= 1
         return place
 
     def _grow(self, short: Place) -> bool:

@@ -33,6 +33,13 @@ class RunTally:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._runs: dict[tuple[ModelFile, Fed], tuple[int, float]] = {}
+        self._total = 0
+
+    @property
+    def total(self) -> int:
+        """Runs of all graphs since this was made; it only grows."""
+        with self._lock:
+            return self._total
 
     def add(self, model: ModelFile, inputs: Mapping[str, Tensor], seconds: float) -> None:
         """Count one run, and how long it took."""
@@ -40,6 +47,7 @@ class RunTally:
         with self._lock:
             count, before = self._runs.get(key, (0, 0.0))
             self._runs[key] = count + 1, before + seconds
+            self._total += 1
 
     def clear(self) -> None:
         """Begin again at nothing."""

@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast
 
 from facefusion.app.step_plan import StepPlan
 from facefusion.config.state import Snapshot
+from facefusion.core.activity import Activity
 from facefusion.core.errors import SegmentError
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
@@ -41,6 +42,9 @@ class Divider(Protocol):
         self, snapshot: Snapshot, plan: StepPlan, folder: Path, records: Sequence[Mapping[str, object]],
         events: EventSink, stop: StopToken,
     ) -> RunReport:  # fmt: skip
+        """As the engine has it."""
+
+    def activity(self) -> Activity:
         """As the engine has it."""
 
     def release_models(self) -> None:
@@ -112,6 +116,10 @@ class EngineRenderer:
         except FileNotFoundError as error:
             raise SegmentError("the result is gone before it was delivered", "Make it again.", number=0) from error
         return cast("Mapping[str, object]", manifest["report"])
+
+    def activity(self) -> Activity:
+        """See the port."""
+        return self._engine.activity()
 
     def release(self) -> None:
         """See the port."""

@@ -1,4 +1,4 @@
-"""Options of the command that sends files to the fleet."""
+"""Options of the commands that send files to the fleet, and that work for it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,29 @@ class SubmitSettings:
         Priority.NORMAL.value,
         "which of the jobs that wait come first",
         choices=tuple(each.value for each in Priority),
+        scope=Scope.RUN,
+        own=True,
+    )
+
+
+@settings_group(section="service", commands=("worker",))
+class WorkerSettings:
+    """How a worker looks after itself."""
+
+    stall_minutes: float = option(
+        10.0,
+        "minutes without a frame, or a run of a model, after which the work on a segment counts as hanging: others "
+        "take the segment, and the worker ends unless the work does",
+        minimum=0.05,
+        maximum=24.0 * 60,
+        scope=Scope.RUN,
+        own=True,
+    )
+    loading_minutes: float = option(
+        60.0,
+        "the same while files are fetched, models are loaded and compiled, and results are put together",
+        minimum=0.05,
+        maximum=24.0 * 60,
         scope=Scope.RUN,
         own=True,
     )

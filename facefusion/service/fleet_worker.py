@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 import psutil
@@ -16,6 +16,7 @@ from facefusion.service.celery_app import make_celery
 from facefusion.service.instruments import Metrics
 from facefusion.service.leases import LEASE_SECONDS, Leases
 from facefusion.service.ports import FileStore
+from facefusion.service.pulse import Patience
 from facefusion.service.records import JobRecord
 from facefusion.service.redis_link import RedisLink
 from facefusion.service.redis_queue import RedisQueue
@@ -24,6 +25,20 @@ from facefusion.service.tasks import UnitDesk, Voice
 from facefusion.service.worker import MemoryRoom, Worker
 
 HOUR = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a worker goes about its work."""
+
+    retention_hours: float
+    """How long results are kept."""
+    memory_limit: float = 0.0
+    """Gigabytes that this worker may use; 0 for what there is."""
+    patience: Patience = field(default_factory=Patience)
+    """With work that shows no sign of life."""
+    lease_seconds: float = LEASE_SECONDS
+    """After which it counts as lost when it says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +83,7 @@ def run_worker(
     files: FileStore,
     voice: Voice,
     stop: StopToken,
-    *,
-    retention_hours: float,
-    memory_limit: float = 0.0,
-    lease_seconds: float = LEASE_SECONDS,
+    terms: Terms,
 ) -> None:
     """Work for the fleet until ``stop`` is requested, and the unit at hand is done.
 
@@ -81,15 +93,14 @@ def run_worker(
         files: that the fleet shares.
         voice: is told what is done.
         stop: ends it.
-        retention_hours: how long results are kept.
-        memory_limit: gigabytes that this worker may use; 0 for what there is.
-        lease_seconds: after which it counts as lost when it says nothing.
+        terms: of the work.
 
     Raises:
         ServiceUnavailableError: Redis cannot be used at the start.
     """
     link = RedisLink(url)
-    leases = Leases(link, f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}", lease_seconds=lease_seconds)
+    name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+    leases = Leases(link, name, lease_seconds=terms.lease_seconds)
     process = psutil.Process()
     desk = UnitDesk(
         RedisQueue(link),
@@ -97,8 +108,9 @@ def run_worker(
         files,
         renderer,
         voice,
-        MemoryRoom(memory_limit, lambda: process.memory_info().rss),
-        retention_seconds=retention_hours * HOUR,
+        MemoryRoom(terms.memory_limit, lambda: process.memory_info().rss),
+        terms.patience,
+        retention_seconds=terms.retention_hours * HOUR,
     )
     try:
         Worker(make_celery(url), leases, renderer.breed, desk.do).run(stop)

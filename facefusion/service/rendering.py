@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from facefusion.core.activity import Activity
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import EventSink
 from facefusion.service.records import JobRecord
@@ -89,6 +90,9 @@ class Renderer(Protocol):
         events: EventSink, stop: StopToken,
     ) -> Mapping[str, object]:  # fmt: skip
         """Join all segments into the output, and verify it; the report, fit for JSON and without paths."""
+
+    def activity(self) -> Activity:
+        """What models are doing. Any thread may ask while another call is going on."""
 
     def release(self) -> None:
         """Unload what is kept from one call to the next, so that its memory is free."""

@@ -27,6 +27,7 @@ from facefusion.service.lease_keeper import LeaseKeeper
 from facefusion.service.leases import JOIN, PAUSE_SECONDS, PLAN, Lease, Leases, Standing, Unit
 from facefusion.service.logs import working_on_job
 from facefusion.service.ports import FileStore
+from facefusion.service.pulse import Patience, Pulse, Watchdog
 from facefusion.service.records import JobRecord, JobState
 from facefusion.service.redis_queue import RedisQueue
 from facefusion.service.rendering import JobFiles, Renderer
@@ -79,6 +80,7 @@ class UnitDesk:
         renderer: makes the pictures.
         voice: is told.
         has_room: whether this machine's memory suffices for a unit at the moment.
+        patience: with work that shows no sign of life.
         retention_seconds: how long results are kept.
     """
 
@@ -90,6 +92,7 @@ class UnitDesk:
         renderer: Renderer,
         voice: Voice,
         has_room: Callable[[], bool],
+        patience: Patience,
         *,
         retention_seconds: float,
     ) -> None:
@@ -99,6 +102,8 @@ class UnitDesk:
         self._renderer = renderer
         self._voice = voice
         self._has_room = has_room
+        self._patience = patience
+        self._watch = Watchdog()
         self._retention = retention_seconds
 
     def do(self, unit: Unit) -> None:
@@ -122,9 +127,8 @@ class UnitDesk:
             logger.debug("%s of job %s is done, or somebody's", unit.name, unit.job)
             return
         stop = StopToken()
-        counts = unit.name not in (PLAN, JOIN)
         with (
-            LeaseKeeper(self._leases, lease, stop, counts=counts) as keeper,
+            self._kept(lease, stop) as keeper,
             tempfile.TemporaryDirectory(prefix="facefusion-unit-") as folder,
         ):
             try:
@@ -134,6 +138,12 @@ class UnitDesk:
             else:
                 counted = self._work(_Attempt(lease, job, files, Fanout((keeper, self._voice)), stop, keeper))
         self._tidy(unit.job, ended_here=counted)
+
+    def _kept(self, lease: Lease, stop: StopToken) -> LeaseKeeper:
+        pulse = Pulse(self._patience, self._renderer.activity)
+        counts = lease.unit.name not in (PLAN, JOIN)
+        grace = self._patience.grace
+        return LeaseKeeper(self._leases, lease, stop, pulse, self._watch, counts=counts, grace=grace)
 
     def _fetch(self, job: JobRecord, folder: Path, lease: Lease) -> JobFiles:
         shared = self._files.shared_folder(job.id)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from facefusion.core.activity import Activity
 from facefusion.core.errors import ContentRefusedError, ModelError, ResourceError
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import EventSink, StageProgress, StageStarted
+from facefusion.service.pulse import Patience
 from facefusion.service.records import JobRecord
 from facefusion.service.rendering import JobFiles, Plan
 
 FRAMES = 5
+HANGING_SECONDS = 600
+STUB_PATIENCE = Patience(working=3.0, preparing=6.0, grace=12.0)
+LEASE_SECONDS = 8.0
+"""Shorter than a real one, so that tests need not wait for long."""
 
 
 class StubRenderer:
@@ -70,6 +77,9 @@ class StubRenderer:
         files.output.write_text("".join(texts))
         return {"pids": sorted({each["pid"] for each in manifests})}  # type: ignore[type-var]
 
+    def activity(self) -> Activity:
+        return Activity()
+
     def release(self) -> None:
         self.released += 1
 
@@ -86,6 +96,13 @@ class StubRenderer:
                 raise ZeroDivisionError(f"in {files.target}")
             case "poison":
                 os.kill(os.getpid(), signal.SIGKILL)
+            case "hang" if number == 0 and begun == 1:
+                time.sleep(HANGING_SECONDS)
+            case "hang in a library" if number == 0 and begun == 1:
+                ctypes.PyDLL(None).sleep(HANGING_SECONDS)  # holds the interpreter's lock, as a careless library does
+            case "long silence" if begun == 1:
+                time.sleep(STUB_PATIENCE.preparing + LEASE_SECONDS)
+                self._note(f"silence-{job.id}")
 
     def _note(self, name: str) -> None:
         (self._diary / name).touch()

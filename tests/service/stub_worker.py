@@ -10,13 +10,10 @@ from facefusion.cli.signals import work_listening
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import Event
 from facefusion.observability.terminal import Terminal
-from facefusion.service.fleet_worker import run_worker
+from facefusion.service.fleet_worker import Terms, run_worker
 from facefusion.service.records import JobRecord
 from tests.service.stub_files import StubFiles
-from tests.service.stub_renderer import StubRenderer
-
-LEASE_SECONDS = 8.0
-"""Shorter than a real one, so that tests need not wait for long."""
+from tests.service.stub_renderer import LEASE_SECONDS, STUB_PATIENCE, StubRenderer
 
 
 class Quiet:
@@ -37,7 +34,8 @@ def main(url: str, folder: Path, breed: str) -> None:
 
     def work() -> None:
         files = StubFiles(folder / "files")
-        run_worker(url, renderer, files, Quiet(), stop, retention_hours=1, lease_seconds=LEASE_SECONDS)
+        terms = Terms(retention_hours=1, patience=STUB_PATIENCE, lease_seconds=LEASE_SECONDS)
+        run_worker(url, renderer, files, Quiet(), stop, terms)
 
     work_listening(work, stop, Terminal(sys.stderr))
 

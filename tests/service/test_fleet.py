@@ -162,6 +162,38 @@ def test_a_cancelled_job_is_left_in_the_middle_of_a_segment(fleet):
     assert not (fleet.folder / "files/segments/job1").exists()
 
 
+@pytest.mark.parametrize("fault", ["hang", "hang in a library"])
+def test_a_worker_that_hangs_loses_its_segment_and_ends_itself(fleet, fault):
+    fleet.submit(step={"segments": 2, "fault": fault})
+    fleet.start(1)
+    fleet.wait(lambda: fleet.noted("begun-job1"))
+    assert fleet.workers[0].wait(60) == 1
+    assert "most recent call first" in fleet.log()  # where each of its threads stood
+    fleet.start(1)
+    done = fleet.final("job1", 60)
+    assert done.state is JobState.COMPLETED
+    assert fleet.result("job1") == expected(1, 2)
+    assert Counter(note.split("-")[2] for note in fleet.noted("ended-job1")) == {"0": 1, "1": 1}
+
+
+def test_what_a_worker_that_seemed_to_hang_brings_late_is_refused(fleet):
+    fleet.start(2)
+    fleet.wait(lambda: fleet.queue.workers() == 2)
+    fleet.submit(step={"fault": "long silence"})
+    done = fleet.final("job1", 60)
+    assert done.state is JobState.COMPLETED
+    assert done.retries == 1
+    first, second = (
+        pid_of(note) for note in sorted(fleet.noted("begun-job1"), key=lambda note: int(note.split("-")[3]))
+    )
+    assert first != second
+    assert done.report["pids"] == [second]
+    fleet.wait(lambda: fleet.noted("silence-job1"))
+    fleet.submit(2)
+    assert fleet.final("job2").state is JobState.COMPLETED
+    assert [worker.poll() for worker in fleet.workers] == [None, None]
+
+
 def test_redis_may_come_back(redis_server, tmp_path):
     fleet = Fleet(redis_server.url, tmp_path)
     try:

@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
+from facefusion.core.activity import Activity
 from facefusion.core.stop import StopToken
 from facefusion.memory.machine import Machine
-from facefusion.observability.events import StageProgress, StageStarted
+from facefusion.observability.events import StageFinished, StageProgress, StageStarted
 from facefusion.service import worker
 from facefusion.service.celery_app import worker_queues
 from facefusion.service.errors import ServiceUnavailableError
 from facefusion.service.lease_keeper import LeaseKeeper
 from facefusion.service.leases import Lease, Standing, Swept, Unit
+from facefusion.service.pulse import Patience, Pulse
 from facefusion.service.tender import Tender
 from facefusion.service.worker import MemoryRoom
+from tests.service.fakes import Clock
 
 pytestmark = pytest.mark.service
 
 LEASE = Lease(Unit("job1", "0"), "7", 0)
 GIGABYTE = 10**9
+
+
+def until(holds, seconds=10.0):
+    """Wait until something holds; whether it came to that."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.005)
+    return True
 
 
 class Register:
@@ -43,8 +59,35 @@ class Register:
         return answer
 
 
-def keeper(register, *, counts=True, stop=None):
-    return LeaseKeeper(register, LEASE, stop or StopToken(), counts=counts, seconds=0.001)
+class Watch:
+    """Notes how long the process has."""
+
+    def __init__(self) -> None:
+        self.armed: list[float] = []
+        self.is_off = False
+
+    def arm(self, seconds: float) -> None:
+        self.armed.append(seconds)
+
+    def disarm(self) -> None:
+        self.is_off = True
+
+
+class Models:
+    """Says what it is told to of models."""
+
+    def __init__(self) -> None:
+        self.now = Activity()
+
+    def __call__(self) -> Activity:
+        return self.now
+
+
+def keeper(register, *, counts=True, stop=None, pulse=None, watch=None):
+    pulse = pulse or Pulse(Patience(), Models())
+    return LeaseKeeper(
+        register, LEASE, stop or StopToken(), pulse, watch or Watch(), counts=counts, seconds=0.001, grace=5.0
+    )
 
 
 def test_frames_of_the_stage_at_hand_are_told():
@@ -89,6 +132,74 @@ def test_the_work_goes_on_while_nobody_can_be_asked():
         assert register.asked.wait(10)
     assert not stop.requested
     assert kept.standing is Standing.KEPT
+
+
+def test_work_that_hangs_loses_its_lease_and_then_its_process():
+    register, stop, watch = Register(), StopToken(), Watch()
+    clock = Clock(0.0)
+    pulse = Pulse(Patience(working=60.0, preparing=600.0), Models(), clock)
+    with keeper(register, stop=stop, pulse=pulse, watch=watch) as kept:
+        assert register.asked.wait(10)
+        assert set(watch.armed) == {605.0}
+        clock.now = 600.0
+        assert until(lambda: stop.requested)
+        told, armed = len(register.told), len(watch.armed)
+    assert kept.standing is Standing.LOST
+    assert (len(register.told), len(watch.armed)) == (told, armed)
+    assert watch.is_off
+
+
+def test_patience_is_short_with_frames_and_long_with_all_else():
+    clock, models = Clock(0.0), Models()
+    pulse = Pulse(Patience(working=10.0, preparing=100.0), models, clock)
+    assert pulse.left() == 100.0
+    clock.now = 40.0
+    assert pulse.left() == 60.0
+    pulse.emit(StageStarted("process", 20))
+    assert pulse.left() == 10.0
+    clock.now = 45.0
+    assert pulse.left() == 5.0
+    pulse.emit(StageProgress())
+    assert pulse.left() == 10.0
+    clock.now = 56.0
+    assert pulse.left() == 0.0
+    pulse.emit(StageFinished())
+    assert pulse.left() == 100.0
+
+
+def test_a_run_of_a_graph_is_a_sign_of_life_and_loading_one_may_take_long():
+    clock, models = Clock(0.0), Models()
+    pulse = Pulse(Patience(working=10.0, preparing=100.0), models, clock)
+    pulse.emit(StageStarted("process", 20))
+    clock.now = 9.0
+    models.now = Activity(done=1)
+    assert pulse.left() == 10.0
+    clock.now = 18.0
+    assert pulse.left() == 1.0
+    models.now = Activity(done=1, is_loading=True)
+    assert pulse.left() == 100.0
+    clock.now = 117.0
+    assert pulse.left() == 1.0
+    models.now = Activity(done=2)
+    assert pulse.left() == 10.0
+
+
+def test_the_watchdog_ends_a_process_that_no_thread_of_python_could_end():
+    code = (
+        "import ctypes; from facefusion.service.pulse import Watchdog; dog = Watchdog(); dog.arm(60); dog.arm(0.2); "
+        "ctypes.PyDLL(None).sleep(60)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 1
+    assert 'File "<string>", line 1 in <module>' in done.stderr
+
+
+def test_the_watchdog_may_be_called_off():
+    code = (
+        "import time; from facefusion.service.pulse import Watchdog; dog = Watchdog(); dog.arm(0.2); dog.disarm(); "
+        "time.sleep(0.5)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=50, check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,10 @@ from facefusion.cli.fleet import fleet_url
 from facefusion.cli.service_packages import service_packages
 from facefusion.config.settings import PathsSettings
 from facefusion.memory.settings import MemorySettings
+from facefusion.service.fleet_settings import WorkerSettings
 from facefusion.service.settings import MonitoringSettings, ServiceSettings
+
+MINUTE = 60.0
 
 
 def execute(context: Context) -> int:
@@ -28,8 +31,10 @@ def execute(context: Context) -> int:
     with service_packages("worker"):
         from facefusion.service.engine_rendering import EngineRenderer  # noqa: PLC0415 - see service_packages
         from facefusion.service.files import open_files  # noqa: PLC0415
-        from facefusion.service.fleet_worker import MeteredVoice, run_worker  # noqa: PLC0415
+        from facefusion.service.fleet_worker import MeteredVoice, Terms, run_worker  # noqa: PLC0415
         from facefusion.service.monitoring import begin_monitoring  # noqa: PLC0415
+        from facefusion.service.pulse import Patience  # noqa: PLC0415
+    own = snapshot.get(WorkerSettings)
     temporary = snapshot.get(PathsSettings).temp_path or Path(tempfile.gettempdir())
     metrics = begin_monitoring(
         places={"storage": settings.storage_path, "temp": temporary},
@@ -46,8 +51,11 @@ def execute(context: Context) -> int:
             files,
             MeteredVoice(context.events, metrics, "worker"),
             context.stop,
-            retention_hours=settings.retention_hours,
-            memory_limit=snapshot.get(MemorySettings).system_memory_limit,
+            Terms(
+                settings.retention_hours,
+                snapshot.get(MemorySettings).system_memory_limit,
+                Patience(own.stall_minutes * MINUTE, own.loading_minutes * MINUTE),
+            ),
         )
     finally:
         context.application.release_models()
