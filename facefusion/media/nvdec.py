@@ -22,6 +22,7 @@ from av.video.reformatter import VideoReformatter
 from av.video.stream import VideoStream
 
 from facefusion.core.values import Size
+from facefusion.media.demuxers import READING
 from facefusion.media.ffmpeg_log import first_of, overheard
 from facefusion.media.frames import plane_views
 
@@ -85,7 +86,7 @@ class Nvdec:
         # What it cannot decode FFmpeg decodes on the processor, unasked: the format of the frames tells.
         card = HWAccel("cuda", device=self._device, allow_software_fallback=True)
         try:
-            return av.open(source, "r", metadata_errors="replace", hwaccel=card)
+            return av.open(source, "r", metadata_errors="replace", container_options=READING, hwaccel=card)
         except (av.FFmpegError, RuntimeError) as error:
             raise CardError(str(getattr(error, "strerror", None) or error)) from error
 

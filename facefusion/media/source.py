@@ -15,6 +15,7 @@ from av.video.stream import VideoStream
 from facefusion.core.access import looking
 from facefusion.core.errors import MediaError
 from facefusion.core.wording import shown
+from facefusion.media.demuxers import READING
 
 
 def check_file(path: Path) -> None:
@@ -37,18 +38,27 @@ def check_file(path: Path) -> None:
         raise MediaError(f"{path} is empty", "Get the file again; its download or copy did not finish.")
 
 
-def open_source(path: Path) -> InputContainer:
-    """Open a media file.
+def open_source(path: Path, kind: str = "image or video") -> InputContainer:
+    """Open a media file, and no other one that it may name.
+
+    Args:
+        path: of the file.
+        kind: what it should be, for the message.
 
     Raises:
-        MediaError: it is missing, empty or no media.
+        MediaError: it is missing, empty or no media, or of a kind that is not read.
     """
     check_file(path)
     try:
-        return av.open(str(path.absolute()), "r", metadata_errors="replace")
+        return av.open(str(path.absolute()), "r", metadata_errors="replace", container_options=READING)
+    except av.ArgumentError as error:
+        raise MediaError(
+            f"{path} is no {kind} that can be read: damaged, or of a kind that is not read here, as a list of files is",
+            "Convert it, a picture to PNG, a video to H.264, or name the file itself that is meant.",
+        ) from error
     except av.FFmpegError as error:
         raise MediaError(
-            f"{path} is no image or video that can be read ({error.strerror})",
+            f"{path} is no {kind} that can be read ({error.strerror})",
             "Check that it opens in a player; a file with the wrong extension or a broken download does not.",
         ) from error
 

@@ -9,6 +9,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+import av
 import imagecodecs
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from facefusion.media.image import ImageDetails, image_facts, read_image, read_i
 from facefusion.media.image.png import SIGNATURE, chunk, chunks
 from facefusion.media.probe import probe
 from facefusion.vision.picture import BgrPicture, YuvPicture
+from tests.media.clips import make_clip
 
 
 def slopes(width=24, height=16):
@@ -194,21 +196,37 @@ def test_what_is_too_long_for_a_jpeg_is_left_out_and_said(tmp_path):
 
 
 def test_a_codec_without_a_decoder_is_an_error_that_says_what_to_do(tmp_path):
-    (tmp_path / "a.jxl").write_bytes(imagecodecs.jpegxl_encode(np.zeros((8, 8, 3), np.uint8)))
+    make_clip(tmp_path / "a.mp4")
+    (tmp_path / "a.mp4").write_bytes((tmp_path / "a.mp4").read_bytes().replace(b"avc1", b"none"))
     with pytest.raises(MediaError) as caught:
-        probe(tmp_path / "a.jxl")
+        probe(tmp_path / "a.mp4")
     assert "cannot be decoded here. Convert it, a picture to PNG, a video to H.264." in str(caught.value)
 
 
+def test_a_picture_of_a_format_that_is_not_read_is_an_error_that_says_what_to_do(tmp_path):
+    (tmp_path / "a.jxl").write_bytes(imagecodecs.jpegxl_encode(np.zeros((8, 8, 3), np.uint8)))
+    with pytest.raises(MediaError) as caught:
+        probe(tmp_path / "a.jxl")
+    assert "of a kind that is not read here" in str(caught.value)
+    assert "Convert it, a picture to PNG, a video to H.264, or name" in str(caught.value)
+
+
 def test_a_profile_within_a_video_does_not_end_the_process(tmp_path):
-    icon = Image.new("RGB", (32, 32))
-    icon.info["icc_profile"] = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
-    icon.save(tmp_path / "a.ico", sizes=[(32, 32)])
-    assert b"iCCP" in (tmp_path / "a.ico").read_bytes()
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    frame = io.BytesIO()
+    Image.new("RGB", (32, 32)).save(frame, "JPEG", icc_profile=profile)
+    with av.open(str(tmp_path / "a.avi"), "w") as container:
+        stream = container.add_stream("mjpeg", rate=25)
+        stream.width, stream.height, stream.pix_fmt = 32, 32, "yuvj420p"
+        packet = av.Packet(frame.getvalue())
+        packet.stream, packet.pts, packet.dts, packet.time_base = stream, 0, 0, Fraction(1, 25)
+        packet.is_keyframe = True
+        container.mux(packet)
+    assert b"ICC_PROFILE" in (tmp_path / "a.avi").read_bytes()
     code = (
         "import gc, pathlib, sys; from facefusion.media.probe import probe; "
         "info = probe(pathlib.Path(sys.argv[1])); gc.collect(); print(*info.size)"
     )
-    command = [sys.executable, "-c", code, str(tmp_path / "a.ico")]
+    command = [sys.executable, "-c", code, str(tmp_path / "a.avi")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert (done.returncode, done.stdout) == (0, "32 32\n")
