@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
+from typing import Any
 
 from facefusion.core.errors import MediaError
 from facefusion.core.formats import MediaKind, kind_of
@@ -43,6 +44,13 @@ class Content:
     media_type: str
     extension: str
     """That files of the type have, with its dot."""
+    width: int | None = None
+    """Of the picture as it is shown, in pixels; none of sound."""
+    height: int | None = None
+    frames: int | None = None
+    """As many as the file promises, 1 of a still image; none where it does not say."""
+    duration: float | None = None
+    """Of the picture, in seconds; none of a still image, and where the file does not say."""
 
 
 def look(path: Path) -> Content:
@@ -61,13 +69,12 @@ def look(path: Path) -> Content:
             timeout=WALL_SECONDS,
             check=False,
         )
-        answer = json.loads(done.stdout.splitlines()[-1])
-    except (subprocess.TimeoutExpired, ValueError, IndexError) as error:
+        return read_answer(json.loads(done.stdout.splitlines()[-1]))
+    except (subprocess.TimeoutExpired, ValueError, TypeError, IndexError) as error:
         raise UnsupportedMediaError("the upload cannot be read: looking into it did not end well", REMEDY) from error
-    return read_answer(answer)
 
 
-def read_answer(answer: Mapping[str, str]) -> Content:
+def read_answer(answer: Mapping[str, Any]) -> Content:
     """What the process found.
 
     Raises:
@@ -75,7 +82,7 @@ def read_answer(answer: Mapping[str, str]) -> Content:
     """
     if "fault" in answer:
         raise UnsupportedMediaError(answer["fault"], REMEDY)
-    return Content(answer["media_type"], answer["extension"])
+    return Content(**answer)
 
 
 def look_here(path: Path) -> Content:
@@ -89,14 +96,13 @@ def look_here(path: Path) -> Content:
     if extension is None:
         raise UnsupportedMediaError("the upload is of no format that is known here", REMEDY)
     try:
-        extension = _probed(path, extension)
+        return _probed(path, extension)
     except MediaError as error:
         raise UnsupportedMediaError(_without(str(path), error.fault), REMEDY) from error
-    return Content(MEDIA_TYPES[extension], extension)
 
 
-def _probed(path: Path, extension: str) -> str:
-    """The extension of what a file really holds, which begins as files of ``extension`` do.
+def _probed(path: Path, extension: str) -> Content:
+    """What a file really holds, which begins as files of ``extension`` do.
 
     Raises:
         MediaError: it cannot be read.
@@ -107,15 +113,18 @@ def _probed(path: Path, extension: str) -> str:
 
     if kind_of(PurePath(f"_{extension}")) is MediaKind.AUDIO:
         probe_sound(path)
-        return extension
+        return Content(MEDIA_TYPES[extension], extension)
     try:
         found = probe(path)
     except MediaError:
         if extension not in SOUND_TOO:
             raise
         probe_sound(path)
-        return SOUND_TOO[extension]
-    return ".apng" if extension == ".png" and found.kind is MediaKind.VIDEO else extension
+        return Content(MEDIA_TYPES[SOUND_TOO[extension]], SOUND_TOO[extension])
+    if extension == ".png" and found.kind is MediaKind.VIDEO:
+        extension = ".apng"
+    size, duration = found.size, float(found.duration) or None
+    return Content(MEDIA_TYPES[extension], extension, size.width, size.height, found.frame_count, duration)
 
 
 def _without(path: str, fault: str) -> str:

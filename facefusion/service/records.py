@@ -56,6 +56,13 @@ class Asset:
     created: float
     expires: float
     """When it may be erased; later where a job that is not final uses it."""
+    width: int | None = None
+    """Of the picture as it is shown, in pixels; none of sound."""
+    height: int | None = None
+    frames: int | None = None
+    """As many as the file promises, 1 of a still image; none where it does not say."""
+    duration: float | None = None
+    """Of the picture, in seconds; none of a still image, and where the file does not say."""
 
 
 @dataclass(frozen=True, slots=True)

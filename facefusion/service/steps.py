@@ -1,7 +1,7 @@
 """What a client may ask a job to do, and how a worker takes it: the settings of a step, by the options' declarations.
 
 A path means nothing in them: files are ids of assets beside the settings. What an operator answers for, the content
-filter, stays theirs unless they offer it.
+filter and the marks of results, stays theirs unless they offer it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from facefusion.config.schema import OptionSpec
 from facefusion.config.state import Snapshot
 from facefusion.content.settings import ContentAnalyserSettings
 from facefusion.core.errors import OptionError
+from facefusion.provenance.settings import MarkingSettings
 from facefusion.service.problems import FieldFault, FieldsError
 
-OPERATORS: tuple[type, ...] = (ContentAnalyserSettings,)
-"""Groups of settings that clients choose only where the operator offers them. Marking belongs here once it is there."""
+OPERATORS: tuple[type, ...] = (ContentAnalyserSettings, MarkingSettings)
+"""Groups of settings that clients choose only where the operator offers them."""
 
 MACHINES = frozenset({"face_map", "keep_temp", "temp_frame_format", "temp_pixel_format", "workflow_strategy"})
 """Settings of a step that name files of a machine, or say what is left on its disk. No client chooses them."""
@@ -82,6 +83,10 @@ class StepRules:
         except OptionError as error:
             raise FieldsError([FieldFault("step", str(error))]) from error
         return {name: value for name, value in freeze(snapshot).items() if name in self._kept and value is not None}
+
+    def snapshot(self, step: Mapping[str, object], target: Path, sources: Iterable[Path], output: Path) -> Snapshot:
+        """The settings with which this machine would do a step; see :func:`step_snapshot`."""
+        return step_snapshot(self._base, step, target, sources, output)
 
     def choices(self, name: str) -> list[str]:
         """The values that one setting may have."""

@@ -172,6 +172,10 @@ class Uploads:
             extension=content.extension,
             created=created,
             expires=created + self._limits.retention,
+            width=content.width,
+            height=content.height,
+            frames=content.frames,
+            duration=content.duration,
         )
         self._files.add(upload.part, asset)
         return asset

@@ -36,10 +36,11 @@ KEY = "k" * 32
 
 PHOTO, CLIP, SOUND = b"photo of somebody", b"clip of somebody", b"sound"
 KINDS = {
-    PHOTO[:5]: Content("image/jpeg", ".jpg"),
-    CLIP[:4]: Content("video/mp4", ".mp4"),
+    PHOTO[:5]: Content("image/jpeg", ".jpg", 640, 480, 1),
+    CLIP[:4]: Content("video/mp4", ".mp4", 640, 360, 90, 3.0),
     SOUND: Content("audio/wav", ".wav"),
-    b"anim": Content("image/gif", ".gif"),
+    b"anim": Content("image/gif", ".gif", 32, 24, 12, 1.2),
+    b"still": Content("image/gif", ".gif", 32, 24, 1),
 }
 RESULT = bytes(range(256)) * 4
 GIGABYTE = 10**9
@@ -117,7 +118,9 @@ class Api:
 
     def submit(self, who: dict[str, str] = SUBMITTER, headers: dict[str, str] | None = None, **body: object):
         if "target" not in body:
-            body |= {"target": self.upload(CLIP, who), "sources": [self.upload(PHOTO, who)]}
+            body["target"] = self.upload(CLIP, who)
+        if "sources" not in body:
+            body["sources"] = [self.upload(PHOTO, who)]
         return self.client.post("/v1/jobs", json=body, headers={**who, **(headers or {})})
 
     def job(self, who: dict[str, str] = SUBMITTER, **body: object) -> str:

@@ -30,6 +30,10 @@ def test_an_upload_is_what_its_content_says(api):
         "media_type": "video/mp4",
         "created": api.clock(),
         "expires": api.clock() + 24 * 3600,
+        "width": 640,
+        "height": 360,
+        "frames": 90,
+        "duration": 3.0,
     }
     assert answer.headers["location"] == f"/v1/assets/{body['id']}"
     assert api.client.get(answer.headers["location"], headers=SUBMITTER).json() == body

@@ -165,9 +165,9 @@ def test_a_full_queue_is_429(tmp_path):
 
 
 def test_a_full_disk_is_507(api):
-    target = api.upload(CLIP)
+    target, photo = api.upload(CLIP), api.upload(PHOTO)
     api.files.free = GIGABYTE
-    assert api.submit(target=target).status_code == 507
+    assert api.submit(target=target, sources=[photo]).status_code == 507
 
 
 def test_a_job_is_shown_as_it_goes_on(api):

@@ -20,14 +20,25 @@ def photo(tmp_path):
 
 
 def test_an_image_is_told_by_its_content_in_another_process(photo):
-    assert look.look(photo) == Content("image/png", ".png")
+    assert look.look(photo) == Content("image/png", ".png", 12, 8, 1)
 
 
 def test_a_moving_image_is_told_apart(tmp_path):
     path = tmp_path / "a.part"
     frames = [Image.fromarray(np.full((8, 8, 3), shade, np.uint8)) for shade in (0, 200)]
     frames[0].save(path, "PNG", save_all=True, append_images=frames[1:], duration=100)
-    assert look_here(path) == Content("image/apng", ".apng")
+    assert look_here(path) == Content("image/apng", ".apng", 8, 8, 2, 0.2)
+
+
+def test_the_size_and_the_length_of_a_video_are_told(tmp_path):
+    path = tmp_path / "a.part"
+    with av.open(str(path), "w", format="mp4") as container:
+        stream = container.add_stream("mpeg4", rate=10)
+        stream.width, stream.height, stream.pix_fmt = 64, 32, "yuv420p"
+        for shade in range(5):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(np.full((32, 64, 3), shade, np.uint8))))
+        container.mux(stream.encode(None))
+    assert look_here(path) == Content("video/mp4", ".mp4", 64, 32, 5, 0.5)
 
 
 def test_sound_is_told(tmp_path):
@@ -114,7 +125,7 @@ def test_the_process_is_limited(photo):
     )
     done = subprocess.run([sys.executable, "-c", code, str(photo)], text=True, capture_output=True, check=True)
     answer, limits = done.stdout.splitlines()
-    assert json.loads(answer) == {"media_type": "image/png", "extension": ".png"}
+    assert json.loads(answer)["media_type"] == "image/png"
     seconds, most = map(int, limits.split())
     assert 0 < seconds <= look.SECONDS
     assert 0 < most <= look.MOST_MEMORY

@@ -36,6 +36,10 @@ class AssetDocument(Document):
     expires: Annotated[
         float, Field(description="When it may be erased; later where a job uses it.", examples=[1_800_086_400.0])
     ]
+    width: Annotated[int | None, Field(description="Of the picture as it is shown, in pixels.", examples=[1920])]
+    height: Annotated[int | None, Field(examples=[1080])]
+    frames: Annotated[int | None, Field(description="As many as the file promises.", examples=[450])]
+    duration: Annotated[float | None, Field(description="Of the picture, in seconds.", examples=[15.0])]
 
     @classmethod
     def of(cls, asset: records.Asset) -> AssetDocument:
@@ -47,6 +51,10 @@ class AssetDocument(Document):
             media_type=asset.media_type,
             created=asset.created,
             expires=asset.expires,
+            width=asset.width,
+            height=asset.height,
+            frames=asset.frames,
+            duration=asset.duration,
         )
 
 

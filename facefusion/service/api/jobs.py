@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
 
-from facefusion.core.formats import EXTENSIONS, MediaKind, kind_of, writable
+from facefusion.core.formats import MediaKind, kind_of
 from facefusion.service.api.access import AddressOf, Everyone, Reader, ServiceOf, Submitter, listed_owner
 from facefusion.service.api.documents import ID, JobDocument, JobList, JobRequest
 from facefusion.service.api.openapi import problems
@@ -16,13 +16,11 @@ from facefusion.service.api.owned import find_asset, hashes_of, own_job
 from facefusion.service.api.service import Service
 from facefusion.service.auth import Principal
 from facefusion.service.errors import NotFoundError
+from facefusion.service.foresight import check_job
 from facefusion.service.problems import FieldFault, FieldsError
 from facefusion.service.records import Asset, JobRecord, JobState
 
 MOST_LISTED = 200
-
-MAYBE_MOVING = (".apng", ".gif", ".webp")
-"""Extensions of assets that may be moving pictures. Of PNG those that move are told apart when they are uploaded."""
 
 IdempotencyKey = Annotated[
     str | None,
@@ -65,9 +63,10 @@ def submit(
             step=service.rules.frozen(body.step),
             sources=tuple(asset.id for asset in sources),
             target=target.id,
-            extension=_extension(body, target),
+            extension=body.extension or target.extension,
             created=service.clock(),
         )
+        check_job(service.rules, job, target, sources)
         service.uploads.check_free()
         queued = service.queue.submit(
             job, idempotency_key=idempotency_key, most_waiting=service.settings.waiting_jobs_limit
@@ -134,10 +133,9 @@ def _assets(service: Service, principal: Principal, body: JobRequest) -> tuple[A
         asset = find_asset(service, principal, asset_id)
         if asset is None:
             faults.append(FieldFault(field, f"there is no asset {asset_id}. It may have expired; upload it again."))
-        elif (kind := _kind(asset)) not in kinds:
+        elif kind_of(PurePath(f"_{asset.extension}")) not in kinds:
             allowed = " or ".join(one.value for one in kinds)
             faults.append(FieldFault(field, f"the asset {asset_id} is of {asset.media_type}: it must be {allowed}."))
-            assert kind is not None, "only what is known is kept"
         return asset
 
     target = found("target", body.target, (MediaKind.IMAGE, MediaKind.VIDEO))
@@ -148,25 +146,3 @@ def _assets(service: Service, principal: Principal, body: JobRequest) -> tuple[A
     if faults or target is None:
         raise FieldsError(faults)
     return target, tuple(source for source in sources if source is not None)
-
-
-def _kind(asset: Asset) -> MediaKind | None:
-    return kind_of(PurePath(f"_{asset.extension}"))
-
-
-def _extension(body: JobRequest, target: Asset) -> str:
-    """The result's extension.
-
-    Raises:
-        FieldsError: what the target holds cannot be written so.
-    """
-    if body.extension is None:
-        return target.extension
-    kind = MediaKind.VIDEO if _kind(target) is MediaKind.VIDEO else MediaKind.IMAGE
-    allowed = writable(kind)
-    if target.extension in MAYBE_MOVING:
-        allowed = tuple(dict.fromkeys((*allowed, *EXTENSIONS[MediaKind.VIDEO])))
-    if body.extension not in allowed:
-        fault = f"{body.extension} does not name a format for this target. Use one of {', '.join(allowed)}."
-        raise FieldsError([FieldFault("extension", fault)])
-    return body.extension
