@@ -31,7 +31,7 @@ from facefusion.pipeline.segment_files import put_segment, segment_path, take_se
 def plan_step(snapshot: Snapshot, sessions: Sessions, events: EventSink, stop: StopToken) -> StepPlan:
     """Divide a step; see :meth:`facefusion.app.engine.Engine.plan`."""
     with opened_step(snapshot, sessions, events, stop) as step:
-        ready = step.prepare()
+        ready = step.prepare(sealing=False)
         info = ready.subject.info
         if ready.subject.still is not None:
             return _whole(1)
@@ -64,7 +64,7 @@ def render_segment(
         raise UsageError(f"the plan has no segment {number}", f"Choose one from 0 to {len(plan.segments) - 1}.")
     path = segment_path(folder, number, token)
     with opened_step(snapshot, sessions, events, stop) as step:
-        ready = step.prepare()
+        ready = step.prepare(sealing=False)
         video = _divided(step, ready, plan)
         made = video.render(number, path, ready.work, ready.resources.meter, step.events, stop)
         try:

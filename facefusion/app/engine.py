@@ -26,6 +26,7 @@ from facefusion.memory.release import give_back, keep_little, refuse_huge_pages
 from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import EventSink
 from facefusion.processors.registry import awaited_processors, processor_names, processor_settings
+from facefusion.provenance.settings import MarkingSettings
 
 if TYPE_CHECKING:
     from facefusion.app.clean import Cleaned
@@ -50,6 +51,7 @@ class Engine:
             TrimSettings,
             DecodingSettings,
             WorkflowSettings,
+            MarkingSettings,
             *processor_settings(),
             DownloadSettings,
             ExecutionSettings,

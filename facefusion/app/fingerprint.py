@@ -34,7 +34,7 @@ BREED_DIGITS = 12
 ELSEWHERE = frozenset(("source_paths", "face_map", "target_path", "output_path"))
 """Settings that name files: the files' content counts instead."""
 
-ASIDE = frozenset(("workflow_mode", "workflow_strategy", "temp_frame_format", "keep_temp"))
+ASIDE = frozenset(("workflow_mode", "workflow_strategy", "temp_frame_format", "keep_temp", "marking"))
 """Settings that the encoded frames do not depend on. What someone changed in files of frames is recorded with each
 segment."""
 

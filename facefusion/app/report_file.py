@@ -27,7 +27,7 @@ from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import UsageError
 from facefusion.core.own_file import OwnFile
-from facefusion.core.report import RunReport
+from facefusion.core.report import ContentReport, RunReport
 from facefusion.core.storage import refusal
 from facefusion.faces.settings import FaceSelectorSettings
 from facefusion.jobs.folder import keeps
@@ -202,6 +202,8 @@ def _outcome(report: RunReport) -> Json:
             "without_face": report.frames_without_face,
         },
         "faces": {"found": report.faces_found, "changed": report.faces},
+        "marking": None if report.marking is None else asdict(report.marking),
+        "content": None if report.content is None else _content(report.content),
         "seconds": {
             "start_up": round(report.start_up_seconds, 3),
             "processing": round(report.seconds, 3),
@@ -217,6 +219,16 @@ def _outcome(report: RunReport) -> Json:
 def _model(name: str, provider: str, sha256: str | None) -> Json:
     licence = Catalogue.load().named(name)[0].licence
     return {"name": name, "provider": provider, "licence": licence, "sha256": sha256}
+
+
+def _content(content: ContentReport) -> Json:
+    """What the content filter saw."""
+    filters = [
+        {"name": name, "limit": limit, "highest": content.scores.get(name), "imported": name in content.imported}
+        for name, limit in content.limits.items()
+    ]
+    seen = {"looked_at": content.looked_at, "counted": content.counted, "counted_at": list(content.times)}
+    return {"filters": filters, **seen}
 
 
 def _file(path: Path) -> Json:

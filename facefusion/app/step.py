@@ -13,6 +13,7 @@ from pathlib import Path
 from facefusion.app.calibration import thread_plans
 from facefusion.app.content import content_filter, content_report, second_models
 from facefusion.app.faces import analyser_recipe, build_analyser, build_masker, face_models, mask_models
+from facefusion.app.marking import ResultMarking
 from facefusion.app.models import Models, Runners, open_store
 from facefusion.app.preconditions import (
     Chosen,
@@ -48,6 +49,7 @@ from facefusion.inference.interruption import Interruption
 from facefusion.media.codecs import check_encoder
 from facefusion.media.container import container_of
 from facefusion.media.encoding import Encoding
+from facefusion.media.finishing import Finishing
 from facefusion.media.output_size import OutputSize
 from facefusion.media.settings import OutputSettings, WorkflowSettings
 from facefusion.media.sound import check_sound_encoder
@@ -100,6 +102,9 @@ class Ready:
     content: ContentAnalyser
     resources: Resources
     models: Models
+    marking: ResultMarking
+    finishing: Finishing
+    """Marks the result."""
     begun: float
     """When it was ready, by the clock of :func:`time.perf_counter`."""
 
@@ -128,20 +133,23 @@ class Step:
         processed = self._process(ready)
         return self.report(ready, processed)
 
-    def prepare(self) -> Ready:
-        """Look at the target, refuse what cannot be done, and load models; no frame is worked on yet."""
+    def prepare(self, *, sealing: bool = True) -> Ready:
+        """Look at the target, refuse what cannot be done, and load models; no frame is worked on yet.
+
+        Args:
+            sealing: whether the result is made here, and signed.
+        """
         target, output = self._required()
         photos = self._photos()
         subject = Subject.open(target)
         self._check_output(subject, output)
         self._check_selection()
         self._tell(subject.info.notices)
+        marking = self._marking(target, photos, output, sealing=sealing)
         store = open_store(self._snapshot, self._events, self._stop)
         threads = threads_per_run(subject.info, read_machine())
         plans = thread_plans() if subject.still is None else None
-        models = Models(
-            store, self._model_choices(), self._events, threads, plans, second_models(self._snapshot)
-        )
+        models = Models(store, self._model_choices(), self._events, threads, plans, second_models(self._snapshot))
         self._stop.check()
         resources = Resources(self._snapshot, subject.info, self._sessions, self._events, self._stack)
         resources.pool.expect(models.files(), min(resources.together, PICTURES_AT_ONCE))
@@ -158,7 +166,8 @@ class Step:
         resources.pool.release_unneeded(models.files(self._kinds_per_frame()))
         self._stop.check()
         resources.pool.tally.clear()
-        return Ready(subject, output, work, content, resources, models, time.perf_counter())
+        finishing = marking.finishing(self._chosen, self._snapshot, models)
+        return Ready(subject, output, work, content, resources, models, marking, finishing, time.perf_counter())
 
     def report(self, ready: Ready, processed: Processed) -> RunReport:
         """What became of the step, once its result is in place."""
@@ -189,6 +198,7 @@ class Step:
             resumed_frames=processed.resumed,
             threads=resources.threads(models),
             content=content_report(ready.content, models),
+            marking=ready.marking.report(),
         )
 
     @property
@@ -209,7 +219,14 @@ class Step:
     def video(self, ready: Ready) -> VideoJob:
         """What is asked for where the target is a video."""
         names = [chosen.entry.name for chosen in self._chosen]
-        return VideoJob(self._snapshot, ready.subject.info, ready.output, self._trim, self._replacement, names)
+        return VideoJob(
+            self._snapshot, ready.subject.info, ready.output, self._trim, self._replacement, names, ready.finishing
+        )
+
+    def _marking(self, target: Path, photos: Photos, output: Path, *, sealing: bool) -> ResultMarking:
+        """What the result is to say of itself; see :meth:`~facefusion.app.marking.ResultMarking.open`."""
+        sources = dict.fromkeys(path for person in photos for path in person)
+        return ResultMarking.open(self._snapshot, self._chosen, target, sources, output, self._events, sealing=sealing)
 
     def _required(self) -> tuple[Path, Path]:
         target, output = self._paths.target_path, self._paths.output_path
@@ -357,6 +374,7 @@ class Step:
             ready.output,
             work,
             quality=self._snapshot.get(OutputSettings).output_image_quality,
+            finishing=ready.finishing,
             events=self._events,
             stop=self._stop,
         )

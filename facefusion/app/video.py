@@ -18,6 +18,7 @@ from facefusion.media.assemble import Sound
 from facefusion.media.codecs import check_encoder, is_nvenc
 from facefusion.media.encoder import EncoderSettings
 from facefusion.media.encoding import Encoding
+from facefusion.media.finishing import Finishing
 from facefusion.media.frame_image import FRAME_FORMATS
 from facefusion.media.probe import MediaInfo
 from facefusion.media.settings import DecodingSettings, OutputSettings, WorkflowSettings
@@ -44,6 +45,8 @@ class VideoJob:
     """Sound that takes the place of the target's."""
     processors: Sequence[str]
     """Names, in order."""
+    finishing: Finishing
+    """Marks the result."""
 
     def run(
         self, work: FrameWork, resources: Resources, models: Models, events: EventSink, stop: StopToken
@@ -100,6 +103,7 @@ class VideoJob:
             decoder_card=decoder_card(choice, self.info, resources.execution, events),
             frame_format=frame_format,
             keep_folder=workflow.keep_temp and frame_format is not None,
+            finishing=self.finishing,
         )
 
     def fingerprint(

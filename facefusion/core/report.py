@@ -33,6 +33,42 @@ class ThreadPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class ContentReport:
+    """What the content filter saw of a target that it let pass, or has not done with."""
+
+    looked_at: int
+    """Pictures."""
+    counted: int
+    """Those of them that most likely show sexual content; few enough."""
+    times: tuple[float, ...]
+    """When the first of those are shown, in seconds from the target's beginning."""
+    scores: Mapping[str, float]
+    """The highest score that each network gave, by its name; none of a network that was not asked."""
+    limits: Mapping[str, float]
+    """The score above which each network counts a picture, on a scale of its own."""
+    imported: tuple[str, ...] = ()
+    """Those networks that are not of the catalogue, but were brought in by a user of the machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkingReport:
+    """What a result says of how it was made."""
+
+    mode: str
+    """How much was asked for: ``full``, ``metadata`` or ``off``."""
+    source_type: str | None
+    """Of the IPTC's vocabulary, as its address; none where nothing is said."""
+    in_file: bool
+    """Whether the file itself says it, in its metadata."""
+    signed_by: str | None
+    """Who signed its manifest; none where it has none."""
+    side_car: str | None
+    """Name of the file beside it that its manifest lies in; none where it is in the file."""
+    of_target: tuple[str, ...] = ()
+    """What the target says of itself, in its own words."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunReport:
     """The outcome of one step: one image or one video."""
 
@@ -80,6 +116,11 @@ class RunReport:
     peak_video_memory: int | None = None
     """Highest video memory in use on the cards of the run, in bytes: by this process where the driver tells processes
     apart, else by all. None where graphs run on the processor, or the device does not tell."""
+
+    marking: MarkingReport | None = None
+    """None where nobody asked, as in a stand-in for tests."""
+    content: ContentReport | None = None
+    """None where no content filter ran, as in a stand-in for tests."""
 
     @property
     def frames_read(self) -> int:

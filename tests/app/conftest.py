@@ -49,7 +49,7 @@ def engine() -> Iterator[Engine]:
 def settings(engine: Engine, **values: Any) -> Snapshot:
     groups = (*engine.settings_groups(), BenchmarkSettings)
     schema = Schema.of(groups, engine.option_choices(), engine.awaited_choices())
-    return Snapshot(schema, {}, {}).with_values(values)
+    return Snapshot(schema, {}, {}).with_values({"marking": "off"} | values)
 
 
 @pytest.fixture
