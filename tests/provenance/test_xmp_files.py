@@ -6,6 +6,7 @@ import io
 import struct
 import zlib
 from fractions import Fraction
+from typing import Any
 
 import av
 import imagecodecs
@@ -13,6 +14,7 @@ import numpy as np
 import pillow_heif
 import pytest
 from PIL import Image, ImageSequence
+from PIL.TiffImagePlugin import TiffImageFile
 
 from facefusion.core.errors import InputError, OutputError
 from facefusion.media.container import CONTAINERS
@@ -59,9 +61,9 @@ def video(path, *, frames=30, sound=True, movflags=None):
     with av.open(str(path), "w", format=container.muxer, options=options) as file:
         if carrier_of(path.suffix) is Carrier.TAG:
             file.metadata[DIGITAL_SOURCE_TYPE] = COMPOSITE.value
-        stream = file.add_stream(ENCODERS.get(path.suffix, "libx264"), rate=25)
+        stream: Any = file.add_stream(ENCODERS.get(path.suffix, "libx264"), rate=25)
         stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
-        heard = file.add_stream(container.sound.encoder, rate=48_000) if sound else None
+        heard: Any = file.add_stream(container.sound.encoder, rate=48_000) if sound else None
         for index in range(frames):
             frame = av.VideoFrame.from_ndarray(source.integers(0, 256, (72, 64), np.uint8), "yuv420p")
             frame.pts = index
@@ -211,6 +213,7 @@ def test_a_tiff_keeps_its_pages(tmp_path, big):
     assert frames_of(path) == before
     assert xmp_packets(path) == (PACKET,)
     with Image.open(path) as image:
+        assert isinstance(image, TiffImageFile)
         assert image.tag_v2[700] == PACKET
 
 
@@ -314,7 +317,9 @@ def sparse_edit(path, packet):
     from facefusion.provenance.xmp.scan import Scan
 
     with path.open("rb") as file:
-        (edit,) = quicktime_edits(Scan(file, path.stat().st_size), packet)
+        edits = quicktime_edits(Scan(file, path.stat().st_size), packet)
+    assert edits is not None
+    (edit,) = edits
     return edit.data
 
 
