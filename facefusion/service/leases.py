@@ -226,6 +226,10 @@ class Leases:
         }
         return Work(json.loads(fields["plan"]), manifests)
 
+    def waiting(self, queues: Sequence[str]) -> int:
+        """How many messages wait in some queues of Celery."""
+        return sum(int(self._link.call("LLEN", queue)) for queue in queues)
+
     def due(self) -> list[Message]:
         """Units that messages have to be sent for, which is ours for :data:`SENDING_SECONDS`."""
         words = iter(self._run("due", MOST_SENT, SENDING_SECONDS))

@@ -1,4 +1,4 @@
-"""What every worker does for the fleet beside its work: sends messages, signs in, sweeps."""
+"""What every worker does for the fleet beside its work: sends messages, signs in, listens, sweeps."""
 
 from __future__ import annotations
 
@@ -23,6 +23,13 @@ class Sender(Protocol):
         """Send what is due."""
 
 
+class Ear(Protocol):
+    """Hears of messages. :class:`~facefusion.service.listening.Listening` sees to that."""
+
+    def look(self, waiting: int) -> None:
+        """Begin to listen anew, if so many messages wait in vain."""
+
+
 class Tender:
     """Looks after the fleet, a little at a time.
 
@@ -32,6 +39,7 @@ class Tender:
     Args:
         leases: of the fleet.
         sender: sends messages.
+        ear: of this worker.
         breed: of this worker.
         queues: that it listens to.
         clock: seconds that only grow.
@@ -41,12 +49,14 @@ class Tender:
         self,
         leases: Leases,
         sender: Sender,
+        ear: Ear,
         breed: str,
         queues: Sequence[str],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._leases = leases
         self._sender = sender
+        self._ear = ear
         self._breed = breed
         self._queues = queues
         self._clock = clock
@@ -81,6 +91,7 @@ class Tender:
         now = self._clock()
         if now >= self._sign_in_at:
             self._leases.beat(self._breed)
+            self._ear.look(self._leases.waiting(self._queues))
             self._sign_in_at = now + ROUND_SECONDS
         if now >= self._sweep_at:
             self._sweep()

@@ -15,6 +15,7 @@ from facefusion.memory.machine import read_machine
 from facefusion.service.celery_app import TASK, listen_to, worker_queues
 from facefusion.service.celery_messages import Messenger
 from facefusion.service.leases import Leases, Unit
+from facefusion.service.listening import Listening, lose_connection
 from facefusion.service.logs import adopt_libraries
 from facefusion.service.tender import Tender
 
@@ -44,7 +45,9 @@ class Worker:
         self._do = do
         self._messenger = Messenger(app, leases)
         self._queues = worker_queues(breed)
-        self._tender = Tender(leases, self._messenger, breed, self._queues)
+        self._controller: WorkController | None = None
+        self._listening = Listening(self._listen_anew)
+        self._tender = Tender(leases, self._messenger, self._listening, breed, self._queues)
 
     def run(self, stop: StopToken) -> None:
         """Work until ``stop`` is requested and the unit at hand is done.
@@ -59,7 +62,7 @@ class Worker:
         with self._tending(stop):
             state.should_stop = None
             try:
-                controller = WorkController(
+                self._controller = WorkController(
                     app=self._app,
                     hostname=None,
                     pool_cls="solo",
@@ -69,16 +72,22 @@ class Worker:
                     without_mingle=True,
                     without_gossip=True,
                 )
-                controller.start()
+                self._controller.start()
             finally:
                 state.should_stop = None
 
     def _define_task(self) -> None:
         def unit(job: str, name: str) -> None:
-            self._do(Unit(job, name))
-            self._messenger.announce()
+            with self._listening.heard():
+                self._do(Unit(job, name))
+                self._messenger.announce()
 
         self._app.task(unit, name=TASK)
+
+    def _listen_anew(self) -> None:
+        hub = None if self._controller is None else self._controller.hub
+        if hub is not None:  # there is none yet, or none on this system
+            hub.call_soon(lose_connection)
 
     @contextmanager
     def _tending(self, stop: StopToken) -> Iterator[None]:

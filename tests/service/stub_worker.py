@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
+import time
 from pathlib import Path
 
 from facefusion.cli.signals import work_listening
@@ -16,12 +18,23 @@ from tests.service.stub_files import StubFiles
 from tests.service.stub_renderer import LEASE_SECONDS, STUB_PATIENCE, StubRenderer
 
 
-class Quiet:
+class Voice:
+    """Says when a segment is committed, and holds the worker there for as long as a test wants.
+
+    Args:
+        folder: of the test.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
     def emit(self, event: Event) -> None:
         pass
 
     def segment_done(self) -> None:
-        pass
+        (self._folder / "diary" / f"committed-{os.getpid()}-{time.time_ns()}").touch()
+        while (self._folder / "hold").exists():
+            time.sleep(0.02)
 
     def job_ended(self, job: JobRecord) -> None:
         pass
@@ -35,7 +48,7 @@ def main(url: str, folder: Path, breed: str) -> None:
     def work() -> None:
         files = StubFiles(folder / "files")
         terms = Terms(retention_hours=1, patience=STUB_PATIENCE, lease_seconds=LEASE_SECONDS)
-        run_worker(url, renderer, files, Quiet(), stop, terms)
+        run_worker(url, renderer, files, Voice(folder), stop, terms)
 
     work_listening(work, stop, Terminal(sys.stderr))
 

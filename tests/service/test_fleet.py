@@ -162,6 +162,23 @@ def test_a_cancelled_job_is_left_in_the_middle_of_a_segment(fleet):
     assert not (fleet.folder / "files/segments/job1").exists()
 
 
+def test_a_worker_that_could_not_acknowledge_its_last_message_hears_of_the_next(redis_server, tmp_path):
+    fleet = Fleet(redis_server.url, tmp_path)
+    try:
+        (tmp_path / "hold").touch()
+        fleet.start(1)
+        fleet.submit()
+        fleet.wait(lambda: fleet.noted("committed-"))
+        redis_server.kill()
+        (tmp_path / "hold").unlink()
+        fleet.wait(lambda: "Couldn't ack" in fleet.log())
+        redis_server.start()
+        assert fleet.final("job1").state is JobState.COMPLETED
+        assert "messages wait and none of them comes" in fleet.log()
+    finally:
+        fleet.end()
+
+
 @pytest.mark.parametrize("fault", ["hang", "hang in a library"])
 def test_a_worker_that_hangs_loses_its_segment_and_ends_itself(fleet, fault):
     fleet.submit(step={"segments": 2, "fault": fault})

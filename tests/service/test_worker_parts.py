@@ -20,6 +20,7 @@ from facefusion.service.celery_app import worker_queues
 from facefusion.service.errors import ServiceUnavailableError
 from facefusion.service.lease_keeper import LeaseKeeper
 from facefusion.service.leases import Lease, Standing, Swept, Unit
+from facefusion.service.listening import Listening
 from facefusion.service.pulse import Patience, Pulse
 from facefusion.service.tender import Tender
 from facefusion.service.worker import MemoryRoom
@@ -243,6 +244,14 @@ class Fleet:
     def leave(self, breed: str) -> None:
         self._do("leave")
 
+    def waiting(self, queues: Sequence[str]) -> int:
+        self._do("waiting")
+        return 3
+
+    def look(self, waiting: int) -> None:
+        assert waiting == 3
+        self._do("look")
+
     def sweep(self, queues: Sequence[str]) -> Swept:
         self._do("sweep")
         return Swept(1, 0, 0)
@@ -265,7 +274,7 @@ def fleet():
 
 @pytest.fixture
 def tender(fleet):
-    return Tender(fleet, fleet, "breed", [], lambda: fleet.now)
+    return Tender(fleet, fleet, fleet, "breed", [], lambda: fleet.now)
 
 
 def test_messages_are_sent_all_the_time(fleet, tender):
@@ -274,6 +283,35 @@ def test_messages_are_sent_all_the_time(fleet, tender):
 
 def test_a_worker_signs_in_at_once_and_every_five_seconds(fleet, tender):
     assert fleet.times(tender, 12, "beat") == [0, 5, 10]
+
+
+def test_whether_messages_wait_in_vain_is_looked_at_every_five_seconds(fleet, tender):
+    assert fleet.times(tender, 12, "look") == [0, 5, 10]
+
+
+@pytest.mark.parametrize(
+    ("looks", "begun_anew"),
+    [
+        ([3], 0),
+        ([3, 3], 1),
+        ([3, 0, 3], 0),
+        ([3, 3, 3], 1),
+        ([3, 3, 3, 3], 2),
+        ([3, "message", 3], 0),
+        ([3, "message", 3, 3], 1),
+    ],
+)
+def test_an_idle_worker_that_hears_of_no_message_listens_anew(looks, begun_anew):
+    done = []
+    listening = Listening(lambda: done.append("anew"))
+    for look in looks:
+        if look == "message":
+            with listening.heard():
+                listening.look(3)
+                listening.look(3)
+        else:
+            listening.look(look)
+    assert len(done) == begun_anew
 
 
 def test_nothing_is_swept_before_redis_has_answered_for_the_length_of_a_lease(fleet, tender, caplog):
