@@ -68,7 +68,7 @@ def check_writable(folder: Path, remedy: str) -> None:
     """
     if os.access(folder, os.W_OK | os.X_OK):
         return
-    is_read_only = hasattr(os, "statvfs") and bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+    is_read_only = sys.platform != "win32" and bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
     cause = _REASONS[errno.EROFS if is_read_only else errno.EACCES]
     raise OutputError(f"the folder {folder} cannot be written to: {cause}", remedy)
 

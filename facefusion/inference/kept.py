@@ -13,6 +13,7 @@ import json
 import os
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -48,6 +49,8 @@ class KeptFile:
             OSError: it cannot be read.
         """
         status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe is waited for without end
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
         return cls(path.name, sha256_of(path), status.st_size, status.st_mtime_ns)
 
     def is_untouched(self, folder: Path) -> bool:

@@ -157,6 +157,15 @@ def flip(path: Path) -> None:
     path.write_bytes(content)
 
 
+def become_pipe(path: Path) -> None:
+    """A file that never ends where the system has such, else a folder."""
+    path.unlink()
+    if sys.platform == "win32":
+        path.mkdir()
+    else:
+        os.mkfifo(path)
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -165,6 +174,7 @@ def flip(path: Path) -> None:
         lambda place: os.truncate(place / WEIGHTS, 4096),
         lambda place: (place / WEIGHTS).unlink(),
         lambda place: (place / GRAPH).write_bytes(b""),
+        lambda place: become_pipe(place / WEIGHTS),
         lambda place: (place / RECORD).write_text("{"),
         lambda place: (place / RECORD).write_text('[{"name": "graph.onnx"}]'),
         lambda place: (place / RECORD).write_text(
@@ -179,6 +189,7 @@ def flip(path: Path) -> None:
         "cut",
         "no weights",
         "no graph",
+        "a pipe",
         "no record",
         "of before",
         "half a record",
