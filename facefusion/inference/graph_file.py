@@ -6,9 +6,10 @@ import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-GRAPH_OF_MODEL = 7
+GRAPH_OF_MODEL, FUNCTION_OF_MODEL = 7, 25
 NODE_OF_GRAPH, INITIALIZER_OF_GRAPH, INPUT_OF_GRAPH = 1, 5, 11
-INPUT_OF_NODE, ATTRIBUTE_OF_NODE = 1, 5
+NAME_OF_FUNCTION, NODE_OF_FUNCTION, DOMAIN_OF_FUNCTION = 1, 7, 10
+INPUT_OF_NODE, TYPE_OF_NODE, ATTRIBUTE_OF_NODE, DOMAIN_OF_NODE = 1, 4, 5, 7
 GRAPHS_OF_ATTRIBUTE = frozenset({6, 11})
 NAME_OF_TENSOR = 8
 """Field numbers of ``onnx.proto3``."""

@@ -21,6 +21,7 @@ from facefusion.core.values import Tensor
 from facefusion.inference.arena import SHARED, open_store
 from facefusion.inference.binding import Shapes, shapes_of
 from facefusion.inference.compiled import compiling, discard
+from facefusion.inference.graph_rules import broken_rule
 from facefusion.inference.interruption import RunOptions
 from facefusion.inference.providers.base import Provider, ProviderOptions
 from facefusion.inference.replay import ReplayError
@@ -271,6 +272,7 @@ def _values(entries: Sequence[Any]) -> dict[str, GraphValue]:
 def _create(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not typed
     model, wanted = request.model, request.providers[0][0]
     caches = request.options.caches()
+    _check_rules(request)
     try:
         with compiling(caches):
             try:
@@ -310,6 +312,25 @@ def _create(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not 
                 "Add cpu to --execution-providers to run it there.",
             ) from error
         raise ModelError(f"{model.name}: {model.path} could not be loaded ({_reason(error)})", _DAMAGED) from error
+
+
+def _check_rules(request: LoadRequest) -> None:
+    """Refuse a graph that must not be loaded; one that was optimised here before has been looked at.
+
+    Raises:
+        ModelError: it is such a one, or is none.
+    """
+    if request.optimised is not None:
+        return
+    name, path = request.model.name, request.model.path
+    try:
+        fault = broken_rule(path)
+    except OSError as error:
+        raise ModelError(f"{name}: {path} cannot be read as a graph ({error.strerror})", _DAMAGED) from error
+    except (ValueError, IndexError) as error:
+        raise ModelError(f"{name}: {path} cannot be read as a graph ({error})", _DAMAGED) from error
+    if fault:
+        raise ModelError(f"{name}: {path} {fault}", "Export the model again as a plain graph, or bring another file.")
 
 
 def _load(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not typed

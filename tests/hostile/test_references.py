@@ -99,8 +99,8 @@ def test_a_list_says_that_the_file_itself_is_wanted(tmp_path: Path) -> None:
     with pytest.raises(MediaError) as refused:
         probe(path)
     assert str(refused.value) == (
-        f"{path} is no image or video that can be read: damaged, or of a kind that is not read here, as a list of files "
-        "is. Convert it, a picture to PNG, a video to H.264, or name the file itself that is meant."
+        f"{path} is no image or video that can be read: damaged, or of a kind that is not read here, as a list of "
+        "files is. Convert it, a picture to PNG, a video to H.264, or name the file itself that is meant."
     )
 
 
