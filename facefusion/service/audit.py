@@ -8,7 +8,9 @@ keeps whole among several processes.
 from __future__ import annotations
 
 import json
+import logging
 import os
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +23,13 @@ from facefusion.core.wording import printable, shown
 from facefusion.service.errors import ServiceUnavailableError
 from facefusion.service.problems import kind_of_error
 
-DONE = "done"
+logger = logging.getLogger(__name__)
+
+BEGUN, DONE = "begun", "done"
+"""Outcomes of what is about to be done, and of what was."""
+
+LEAST_ROOM = 1 << 16
+"""Bytes on the disk without which nothing more is begun."""
 
 
 @dataclass(slots=True)
@@ -36,6 +44,8 @@ class Entry:
     asset: str = ""
     hashes: list[str] = field(default_factory=list)
     """SHA-256 of the files that it is about."""
+    is_announced: bool = False
+    """Whether there is a line that it was begun."""
 
 
 class AuditLog:
@@ -56,15 +66,37 @@ class AuditLog:
         """Write a line when what is done within comes to its end, well or not.
 
         Raises:
-            ServiceUnavailableError: it cannot be written.
+            ServiceUnavailableError: it cannot be written, and there was no other before: see :meth:`announce`.
         """
         entry = Entry(subject, address, action)
         try:
             yield entry
         except Exception as error:
-            self.write(entry, kind_of_error(error))
+            self.conclude(entry, kind_of_error(error))
             raise
-        self.write(entry, DONE)
+        self.conclude(entry, DONE)
+
+    def announce(self, entry: Entry) -> None:
+        """Write down what is about to be done, before it can no longer be taken back.
+
+        Raises:
+            ServiceUnavailableError: it cannot be written, and must not be done.
+        """
+        self.write(entry, BEGUN)
+        entry.is_announced = True
+
+    def conclude(self, entry: Entry, outcome: str) -> None:
+        """Write down how something ended. What was announced is answered as it ended, whether that is written or not.
+
+        Raises:
+            ServiceUnavailableError: it cannot be written, and was not announced.
+        """
+        try:
+            self.write(entry, outcome)
+        except ServiceUnavailableError as error:
+            if not entry.is_announced:
+                raise
+            logger.error("how something ended is missing in the audit log: %s %s: %s", entry.action, outcome, error)
 
     def write(self, entry: Entry, outcome: str) -> None:
         """Add a line.
@@ -96,6 +128,12 @@ class AuditLog:
             ServiceUnavailableError: they cannot.
         """
         self._add(b"")
+        try:
+            free = shutil.disk_usage(self._path.parent).free
+        except OSError as error:
+            raise _unwritten() from error
+        if free < LEAST_ROOM:
+            raise _unwritten()
 
     def _add(self, data: bytes) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT

@@ -150,7 +150,7 @@ class Uploads:
         with self._lock:
             self._coming[owner] += more
 
-    def keep(self, upload: Upload, sha256: str) -> Asset:
+    def keep(self, upload: Upload) -> Asset:
         """Look into an upload and keep it.
 
         Raises:
@@ -166,7 +166,7 @@ class Uploads:
         asset = Asset(
             id=secrets.token_hex(16),
             owner=upload.owner,
-            sha256=sha256,
+            sha256=upload.sha256,
             size=upload.size,
             media_type=content.media_type,
             extension=content.extension,
@@ -228,6 +228,11 @@ class Upload:
                 view = view[os.write(self._descriptor, view) :]
         self._digest.update(data)
 
+    @property
+    def sha256(self) -> str:
+        """Of what came so far."""
+        return self._digest.hexdigest()
+
     def keep(self) -> Asset:
         """All of it is there: look into it and keep it.
 
@@ -238,7 +243,7 @@ class Upload:
             self._close_file()
             if self.size:
                 flush(self.part)
-            return self._uploads.keep(self, self._digest.hexdigest())
+            return self._uploads.keep(self)
 
     def close(self) -> None:
         """Remove what was not kept."""

@@ -192,10 +192,10 @@ def test_the_audit_names_hashes_and_no_names(api):
     digest = [hashlib.sha256(CLIP).hexdigest()]
     wanted = [
         ("upload", "done", digest),
-        ("upload", "unsupported-media", None),
+        ("upload", "unsupported-media", [hashlib.sha256(b"text").hexdigest()]),
         ("erase asset", "done", digest),
     ]
-    lines = api.audited()
+    lines = [line for line in api.audited() if line["outcome"] != "begun"]
     assert [(line["action"], line["outcome"], line.get("sha256")) for line in lines] == wanted
     assert {(line["subject"], line["address"]) for line in lines} == {("user:ann", "203.0.113.7")}
     assert "ann at" not in api.audit_path.read_text()

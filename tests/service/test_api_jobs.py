@@ -221,7 +221,13 @@ def test_deleting_cancels_and_then_erases(api):
     assert (answer.status_code, answer.json()["state"]) == (202, "cancelled")
     assert api.client.delete(f"/v1/jobs/{job}", headers=SUBMITTER).status_code == 204
     assert api.client.delete(f"/v1/jobs/{job}", headers=SUBMITTER).status_code == 404
-    assert [line["action"] for line in api.audited()[-3:]] == ["cancel", "erase job", "cancel"]
+    assert [(line["action"], line["outcome"]) for line in api.audited()[-5:]] == [
+        ("cancel", "begun"),
+        ("cancel", "done"),
+        ("erase job", "begun"),
+        ("erase job", "done"),
+        ("cancel", "not-found"),
+    ]
 
 
 def test_erasing_a_job_erases_its_result_at_once(api):
@@ -291,3 +297,27 @@ def test_settings_of_the_operators_hold_where_nothing_is_chosen(tmp_path):
 def test_what_the_operator_offers_can_be_chosen(tmp_path):
     api = Api(tmp_path, with_settings(client_options=("content_analyser_model",)))
     assert api.submit(step={"content_analyser_model": "auto"}).status_code == 201
+
+
+def test_a_job_that_cannot_be_recorded_is_not_queued(api):
+    target, photo = api.upload(CLIP), api.upload(PHOTO)
+    api.audit_path.unlink()
+    api.audit_path.mkdir()
+    assert api.submit(target=target, sources=[photo]).status_code == 503
+    assert api.queue.list(None, limit=9, before=None) == []
+
+
+def test_a_job_that_is_queued_is_answered_though_its_end_cannot_be_recorded(api, monkeypatch, caplog):
+    target, photo = api.upload(CLIP), api.upload(PHOTO)
+    submit = api.queue.submit
+
+    def submit_and_fill_the_disk(*words, **options):
+        api.audit_path.unlink()
+        api.audit_path.mkdir()
+        return submit(*words, **options)
+
+    monkeypatch.setattr(api.queue, "submit", submit_and_fill_the_disk)
+    answer = api.submit(target=target, sources=[photo])
+    assert answer.status_code == 201
+    assert api.queue.find(answer.json()["id"]).state is JobState.QUEUED
+    assert "how something ended is missing in the audit log: submit done" in caplog.text

@@ -79,6 +79,50 @@ def test_a_log_that_cannot_be_written_is_an_error(tmp_path):
             attempt()
 
 
+def test_what_is_announced_has_a_line_before_it_is_done_and_one_after(log, path):
+    with log.recording("ann", "", "submit") as entry:
+        entry.job = "9" * 32
+        log.announce(entry)
+        assert [line["outcome"] for line in lines(path)] == ["begun"]
+    assert [(line["action"], line["outcome"], line["job"]) for line in lines(path)] == [
+        ("submit", "begun", "9" * 32),
+        ("submit", "done", "9" * 32),
+    ]
+
+
+def test_what_cannot_be_announced_is_not_done(tmp_path):
+    log = AuditLog(tmp_path / "missing" / "audit.jsonl")
+    done = []
+    with pytest.raises(ServiceUnavailableError), log.recording("ann", "", "submit") as entry:
+        log.announce(entry)
+        done.append(entry)
+    assert done == []
+
+
+def test_what_was_announced_and_done_is_no_error_where_its_end_cannot_be_written(log, path, caplog):
+    with log.recording("ann", "", "submit") as entry:
+        log.announce(entry)
+        path.unlink()
+        path.mkdir()
+    assert "how something ended is missing in the audit log: submit done" in caplog.text
+
+
+def test_what_fails_after_it_was_announced_is_raised_as_it_failed(log, path, caplog):
+    with pytest.raises(NotFoundError, match="there is no such job"), log.recording("ann", "", "erase job") as entry:
+        log.announce(entry)
+        path.unlink()
+        path.mkdir()
+        raise NotFoundError("there is no such job")
+    assert "erase job not-found" in caplog.text
+
+
+def test_a_disk_without_room_is_found_out_before_anything_is_done(log, monkeypatch):
+    log.check()
+    monkeypatch.setattr("facefusion.service.audit.LEAST_ROOM", 1 << 60)
+    with pytest.raises(ServiceUnavailableError, match="what is done cannot be recorded"):
+        log.check()
+
+
 def test_lines_of_many_threads_stay_whole(log, path):
     def work(name):
         for number in range(50):

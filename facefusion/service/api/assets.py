@@ -56,12 +56,12 @@ async def upload(
     """Upload an image, a video or a sound."""
     entry = Entry(principal.subject, address, "upload")
     try:
-        asset = await _receive(request, service, principal.subject)
+        asset = await _receive(request, service, entry)
     except Exception as error:
-        await run_in_threadpool(service.audit.write, entry, kind_of_error(error))
+        await run_in_threadpool(service.audit.conclude, entry, kind_of_error(error))
         raise
-    entry.asset, entry.hashes = asset.id, [asset.sha256]
-    await run_in_threadpool(service.audit.write, entry, DONE)
+    entry.asset = asset.id
+    await run_in_threadpool(service.audit.conclude, entry, DONE)
     response.headers["Location"] = f"/v1/assets/{asset.id}"
     return AssetDocument.of(asset)
 
@@ -90,13 +90,14 @@ def erase_asset(asset_id: str, service: ServiceOf, address: AddressOf, principal
         entry.asset, entry.hashes = asset.id, [asset.sha256]
         if service.queue.uses(asset.id):
             raise ConflictError("a job uses the asset", "Cancel the job first with DELETE /v1/jobs/{id}.")
+        service.audit.announce(entry)
         service.files.erase_asset(asset.id)
 
 
-async def _receive(request: Request, service: Service, owner: str) -> Asset:
+async def _receive(request: Request, service: Service, entry: Entry) -> Asset:
     content_type = request.headers.get("content-type", "")
     form = FormFile(content_type) if content_type.lower().startswith(FORM) else None
-    upload = await run_in_threadpool(service.uploads.begin, owner, _announced(request))
+    upload = await run_in_threadpool(service.uploads.begin, entry.subject, _announced(request))
     try:
         async for block in _blocks(request):
             data = block if form is None else form.feed(block)
@@ -104,6 +105,8 @@ async def _receive(request: Request, service: Service, owner: str) -> Asset:
                 await run_in_threadpool(upload.write, data)
         if form is not None:
             form.close()
+        entry.hashes = [upload.sha256]
+        await run_in_threadpool(service.audit.announce, entry)
         # A few at a time, and those that wait hold no thread that other requests need.
         async with request.app.state.looks:
             return await run_in_threadpool(upload.keep)

@@ -68,6 +68,8 @@ def submit(
         )
         check_job(service.rules, job, target, sources)
         service.uploads.check_free()
+        entry.job = job.id
+        service.audit.announce(entry)
         queued = service.queue.submit(
             job, idempotency_key=idempotency_key, most_waiting=service.settings.waiting_jobs_limit
         )
@@ -112,9 +114,11 @@ def cancel_or_erase(
         entry.job, entry.hashes = job.id, hashes_of(service, job)
         if job.state.is_final:
             entry.action = "erase job"
+            service.audit.announce(entry)
             service.files.erase_job(job.id)
             service.queue.erase(job.id)
             return Response(status_code=204)
+        service.audit.announce(entry)
         cancelled = service.queue.cancel(job.id)
         if cancelled is None:
             raise NotFoundError("there is no such job", "It was erased meanwhile.")
