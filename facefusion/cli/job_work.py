@@ -39,7 +39,7 @@ def job_runner(
     return JobRunner(
         store,
         execute or FrozenSteps(context),
-        _join,
+        lambda parts, output, stop: _join(context, parts, output, stop),
         listener or JobVoice(context),
         context.stop,
         halt_on_error=context.state.snapshot.get(MiscSettings).halt_on_error,
@@ -197,7 +197,10 @@ def say_stopped(context: Context, hint: str) -> int:
     return Stopped.exit_code
 
 
-def _join(parts: Sequence[Path], output: Path, stop: StopToken) -> tuple[str, ...]:
-    from facefusion.media.join import join_videos  # noqa: PLC0415 - brings PyAV in, which few jobs need here
+def _join(context: Context, parts: Sequence[Path], output: Path, stop: StopToken) -> tuple[str, ...]:
+    """Put videos together; the whole says of itself what its parts do."""
+    # They bring PyAV in, which few jobs need here.
+    from facefusion.app.joined_marking import marks_of_joined  # noqa: PLC0415
+    from facefusion.media.join import join_videos  # noqa: PLC0415
 
-    return join_videos(parts, output, stop)
+    return join_videos(parts, output, stop, marks_of_joined(context.state.snapshot, parts, context.events))

@@ -11,7 +11,9 @@ from pathlib import Path
 from facefusion.core.formats import is_moving_image
 from facefusion.core.stop import StopToken
 from facefusion.core.storage import refusal
-from facefusion.media.output import move_into_place, part_path
+from facefusion.media.finishing import AsWritten, Completed, finish_into_place
+from facefusion.media.output import final_name, part_path
+from facefusion.provenance.records import sidecar_of
 
 REMEDY = "Then go on with job-retry."
 
@@ -51,7 +53,7 @@ def deliver(results: Sequence[Path], output: Path, join: Join, stop: StopToken, 
         if all(moving):
             return join(results, output, stop)
         _duplicate(results[-1], part, apart=apart)
-        move_into_place(part, output, REMEDY)
+        finish_into_place(part, output, _WithManifest(results[-1]), _nothing_wrong, stop, REMEDY)
     except OSError as error:
         raise refusal(error, output, REMEDY) from error
     finally:
@@ -59,6 +61,25 @@ def deliver(results: Sequence[Path], output: Path, join: Join, stop: StopToken, 
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
     return (f"Not all parts of {output} move, so the last one is taken.",) if any(moving) else ()
+
+
+class _WithManifest(AsWritten):
+    """Takes along the manifest that lies beside a result; one in the file comes with it."""
+
+    def __init__(self, result: Path) -> None:
+        self._manifest = sidecar_of(result)
+
+    def complete(self, part: Path, path: Path, stop: StopToken) -> Completed:
+        beside = sidecar_of(final_name(path, REMEDY))
+        if not self._manifest.is_file():
+            return Completed({beside: None})
+        copy = sidecar_of(part)
+        _duplicate(self._manifest, copy, apart=True)
+        return Completed({beside: copy})
+
+
+def _nothing_wrong() -> None:
+    """Of a file that was checked when it was made."""
 
 
 def _moves(result: Path) -> bool:

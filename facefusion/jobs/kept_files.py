@@ -1,4 +1,4 @@
-"""Removing the files in which steps kept their results."""
+"""Removing the files in which steps kept their results, with the manifests beside them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from facefusion.jobs.model import JobStep
+from facefusion.provenance.records import sidecar_of
 
 
 def remove_kept(steps: Iterable[JobStep]) -> list[str]:
@@ -18,6 +19,7 @@ def remove_kept(steps: Iterable[JobStep]) -> list[str]:
     for file in (Path(step.kept) for step in steps if step.kept):
         try:
             file.unlink(missing_ok=True)
+            sidecar_of(file).unlink(missing_ok=True)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             notices.append(f"{file} is no longer needed, and stays: {reason}.")

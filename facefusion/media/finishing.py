@@ -77,7 +77,12 @@ AS_WRITTEN = AsWritten()
 
 
 def finish_into_place(
-    part: Path, path: Path, finishing: Finishing, check: Callable[[], None], stop: StopToken
+    part: Path,
+    path: Path,
+    finishing: Finishing,
+    check: Callable[[], None],
+    stop: StopToken,
+    remedy: str = OTHER_OUTPUT,
 ) -> tuple[str, ...]:
     """Complete a file, check it as it is then, and move it to its name; what lies beside it follows at once.
 
@@ -89,6 +94,7 @@ def finish_into_place(
         finishing: completes it.
         check: raises an OutputError where ``part`` is not what it should be.
         stop: asked now and then.
+        remedy: what the user can do where nothing can be written there.
 
     Returns:
         What the user should know.
@@ -106,16 +112,16 @@ def finish_into_place(
         raise _kept(part, path, error) from error
     try:
         check()
-        _drop(completed.beside, path)
-        move_into_place(part, path)
+        _drop(completed.beside, path, remedy)
+        move_into_place(part, path, remedy)
         for name, file in completed.beside.items():
             if file is not None:
-                move_into_place(file, name)
+                move_into_place(file, name, remedy)
     finally:
         for file in completed.beside.values():
             if file is not None:
                 file.unlink(missing_ok=True)
-    _drop([unsigned_path(path)], path)
+    _drop([unsigned_path(path)], path, remedy)
     return completed.notices
 
 
@@ -139,7 +145,7 @@ def _kept(part: Path, path: Path, error: SigningError) -> SigningError:
     )
 
 
-def _drop(files: Iterable[Path], path: Path) -> None:
+def _drop(files: Iterable[Path], path: Path, remedy: str) -> None:
     """Remove files beside a result that do not belong to it.
 
     Raises:
@@ -151,4 +157,4 @@ def _drop(files: Iterable[Path], path: Path) -> None:
                 with contextlib.suppress(FileNotFoundError):
                     remove(file)
             except OSError as error:
-                raise refusal(error, file, f"It belongs to an older {path.name}: remove it. {OTHER_OUTPUT}") from error
+                raise refusal(error, file, f"It belongs to an older {path.name}: remove it. {remedy}") from error

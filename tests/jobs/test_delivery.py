@@ -7,7 +7,10 @@ from PIL import Image
 
 from facefusion.core.stop import StopToken
 from facefusion.jobs.delivery import deliver
+from facefusion.jobs.kept_files import remove_kept
+from facefusion.jobs.model import JobStep, StepStatus
 from facefusion.media.join import join_videos
+from facefusion.provenance.records import sidecar_of
 
 RED, GREEN, BLUE = (255, 0, 0), (0, 255, 0), (0, 0, 255)
 
@@ -64,3 +67,18 @@ def test_one_animation_is_taken_as_it_is():
     part = picture("a.gif", RED, GREEN)
     assert delivered("out.gif", part) == ()
     assert Path("out.gif").read_bytes() == part.read_bytes()
+
+
+def test_the_manifest_beside_a_result_is_delivered_with_it():
+    part, output = Path("part.mkv"), Path("out.mkv")
+    part.write_bytes(b"result")
+    sidecar_of(part).write_bytes(b"manifest")
+    delivered(output, part)
+    assert sidecar_of(output).read_bytes() == b"manifest"
+    remove_kept([JobStep(StepStatus.COMPLETED, {}, kept=str(part))])
+    assert sorted(path.name for path in Path().iterdir()) == ["out.mkv", "out.mkv.c2pa"]
+
+    sidecar_of(output).write_bytes(b"of an older result")
+    part.write_bytes(b"without one")
+    delivered(output, part)
+    assert sorted(path.name for path in Path().iterdir()) == ["out.mkv", "part.mkv"]
