@@ -7,6 +7,7 @@ from pathlib import Path
 
 import av
 import pytest
+from PIL import Image
 
 from facefusion.app.joined_marking import marks_of_joined
 from facefusion.app.marking import NOT_MARKED, inherited
@@ -131,8 +132,6 @@ def test_a_manifest_of_an_older_result_goes_and_another_file_in_its_place_stays(
 
 
 def test_a_broken_packet_of_the_target_is_replaced_which_is_said(still: Still, run: Run, tmp_path, models):
-    from PIL import Image
-
     target, output = tmp_path / "target.webp", tmp_path / "out.webp"
     with Image.open(still.path) as image:
         image.save(target, xmp=b"<x:xmpmeta broken")
