@@ -139,9 +139,8 @@ def _kept(part: Path, path: Path, error: SigningError) -> SigningError:
     kept = unsigned_path(path)
     move_into_place(part, kept)
     return SigningError(
-        f"{path} is made, and cannot be signed: {error.fault}",
-        f"It is kept, unsigned, as {kept}. {error.remedy} Then run the same again, which works on no frame of a video "
-        "once more; or give --marking metadata to do without a signature.".replace("  ", " "),
+        f"{error.fault}. The result is whole, and is kept unsigned as {kept}",
+        f"{error.remedy} Then run the same again, which works on no frame of a video once more.".strip(),
     )
 
 

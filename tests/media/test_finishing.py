@@ -97,9 +97,8 @@ def test_what_cannot_be_signed_is_kept_and_goes_once_it_can(tmp_path):
     with pytest.raises(SigningError) as raised:
         finished(tmp_path, Seal(failure), b"hours of work", lambda: checked.append(names(tmp_path)))
     assert str(raised.value) == (
-        f"{tmp_path / 'a.mkv'} is made, and cannot be signed: the card is gone. It is kept, unsigned, as {kept}. "
-        "Put it in. Then run the same again, which works on no frame of a video once more; or give --marking metadata "
-        "to do without a signature."
+        f"the card is gone. The result is whole, and is kept unsigned as {kept}. Put it in. "
+        "Then run the same again, which works on no frame of a video once more."
     )
     assert raised.value.exit_code == 7
     assert len(checked) == 1
@@ -191,7 +190,7 @@ def test_an_image_holds_what_is_told_where_it_can(tmp_path, suffix):
 
 def test_a_video_that_cannot_be_signed_is_kept_whole(tmp_path, clip):
     target = tmp_path / "a.mp4"
-    with pytest.raises(SigningError, match=r"a\.mp4 is made, and cannot be signed: no key\. It is kept"):
+    with pytest.raises(SigningError, match=r"no key\. The result is whole, and is kept unsigned as .*a\.mp4\.unsigned\.part\. Give one"):
         made(target, clip, Seal(SigningError("no key", "Give one.")))
     assert not target.exists()
     assert probe(unsigned_path(target).rename(tmp_path / "kept.mp4")).frame_count == 4
