@@ -109,6 +109,18 @@ COMMANDS: tuple[Command, ...] = (
     Command("serve", "answer requests over HTTP: upload files, have jobs done, fetch results", "serve"),
     Command("worker", "work for a fleet: take segments of jobs from its queue and render them", "worker"),
     Command("submit", "send files named by patterns to a fleet", "submit"),
+    Command(
+        "detect",
+        "tell what marks files carry of how they were made",
+        "detect",
+        positionals=(Positional("FILE", "files to look at, whoever made them", many=True),),
+    ),
+    Command(
+        "verify",
+        "tell whether a file is as its signer left it",
+        "verify",
+        positionals=(Positional("FILE", "file to verify"),),
+    ),
     Command("doctor", "look whether this machine has what it takes, and recommend settings", "doctor"),
     Command("clean", "remove temporary files that nobody needs any more", "clean"),
     Command("config", "show the settings in force and where each comes from", "config", minds_all=True),

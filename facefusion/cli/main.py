@@ -29,6 +29,7 @@ from facefusion.observability.events import EventSink
 from facefusion.observability.settings import LogSettings
 from facefusion.observability.sinks import TerminalSink
 from facefusion.observability.terminal import Terminal
+from facefusion.provenance.settings import CheckSettings
 from facefusion.service.fleet_settings import SubmitSettings, WorkerSettings
 from facefusion.service.settings import MonitoringSettings, ServiceSettings
 
@@ -54,7 +55,7 @@ def main(words: Sequence[str] | None = None, application: Application | None = N
 
 def program_schema(application: Application) -> Schema:
     """All options of the program, the command line's own among them."""
-    own = (AutoTuneSettings, BenchmarkSettings, DoctorSettings, ModelsSettings, UisSettings, LogSettings)
+    own = (AutoTuneSettings, BenchmarkSettings, CheckSettings, DoctorSettings, ModelsSettings, UisSettings, LogSettings)
     service = (ServiceSettings, MonitoringSettings, SubmitSettings, WorkerSettings)
     groups = (*application.settings_groups(), *own, *service)
     return Schema.of(groups, application.option_choices(), application.awaited_choices())

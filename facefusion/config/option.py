@@ -141,6 +141,8 @@ EVERY_COMMAND = (
     "models",
     *JOB_COMMANDS,
     *SERVICE_COMMANDS,
+    "detect",
+    "verify",
     "doctor",
     "clean",
     "config",

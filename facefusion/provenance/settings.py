@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from facefusion.config.option import option, settings_group
+from pathlib import Path
+
+from facefusion.config.option import Scope, option, settings_group
 from facefusion.provenance.records import Marking
+
+TEXT = "text"
+JSON = "json"
 
 
 @settings_group(section="trust")
@@ -22,3 +27,24 @@ class MarkingSettings:
     def mode(self) -> Marking:
         """The same, as a value of its own."""
         return Marking(self.marking)
+
+
+@settings_group(section="trust", commands=("detect", "verify"))
+class CheckSettings:
+    """How files are checked."""
+
+    check_format: str = option(
+        TEXT,
+        "how to report: lines for people, or one JSON document for programs",
+        choices=(TEXT, JSON),
+        scope=Scope.RUN,
+        in_ini=False,
+        own=True,
+    )
+    trust_anchors: Path | None = option(
+        None,
+        "PEM file of the authorities to trust; every signer is unknown where none is named",
+        scope=Scope.RUN,
+        metavar="FILE",
+        own=True,
+    )

@@ -1,0 +1,33 @@
+"""Tells whether a file is as its signer left it, and whether that signer is trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from facefusion.cli.command import Context
+from facefusion.core.errors import InputError, UsageError
+from facefusion.provenance.settings import JSON, CheckSettings
+
+
+def execute(context: Context) -> int:
+    """Write what a file's manifests are worth; 0 where all verify and, where anchors say whom to trust, are by such."""
+    if len(context.words) != 1:
+        raise UsageError("verify: one file has to be named", "For several there is: facefusion.py detect FILE ...")
+    from facefusion.provenance.anchors import read_anchors  # noqa: PLC0415 - the library of certificates is slow
+    from facefusion.provenance.findings import Answer, look_at  # noqa: PLC0415
+    from facefusion.provenance.findings_report import document, text  # noqa: PLC0415
+    from facefusion.provenance.manifests import Verdict  # noqa: PLC0415
+
+    settings = context.state.snapshot.get(CheckSettings)
+    anchors = None if settings.trust_anchors is None else read_anchors(settings.trust_anchors)
+    findings = look_at(Path(context.words[0]), anchors)
+    if findings.unreadable:
+        raise InputError(*findings.faults)
+    context.write(document([findings]) if settings.check_format == JSON else text(findings))
+    verdicts = {store.verdict for store in findings.stores}
+    if not verdicts:
+        raise InputError(
+            f"{findings.path} carries no manifest, and there is none beside it", "There is nothing to verify."
+        )
+    enough = {Verdict.TRUSTED} if anchors is not None else {Verdict.TRUSTED, Verdict.UNKNOWN_SIGNER}
+    return 0 if verdicts <= enough else Answer.BROKEN.value

@@ -1,0 +1,283 @@
+"""The signed manifests that a file of anybody's carries, and what is to be thought of them.
+
+The C2PA library reads and checks them; here is what it found in our words. It asks no network: what lies elsewhere is
+told and not fetched, and nobody is asked whether a certificate was revoked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from facefusion.core.errors import InputError
+from facefusion.provenance.records import sidecar_of
+from facefusion.provenance.rules import library_rules
+from facefusion.provenance.signing.formats import media_type_of
+
+if TYPE_CHECKING:
+    import c2pa
+
+STORE = bytes.fromhex("63327061 0011 0010 8000 00aa00389b71")
+"""By which a manifest store is told in a file that cannot be taken apart (C2PA specification, 11.1.4.1)."""
+LARGEST_SIDE_CAR = 1 << 28
+"""Bytes; manifests with thumbnails of a long history take some ten million."""
+MOST_MANIFESTS = 100
+"""Of one store that are told."""
+UNTRUSTED = frozenset(("signingCredential.untrusted",))
+"""What the library counts as a failure where nobody said whom to trust."""
+FAULTS = dict.fromkeys(
+    (f"assertion.{kind}Hash.mismatch" for kind in ("data", "bmff", "boxes", "collection", "multiAsset")),
+    "the file was changed after it was signed",
+) | {
+    "assertion.hashedURI.mismatch": "what the manifest says was changed after it was signed",
+    "claimSignature.mismatch": "the signature does not fit the manifest",
+    "claimSignature.outsideValidity": "the certificate was not valid then, or no authority confirmed when that was",
+    "signingCredential.expired": "the certificate was not valid when it was signed",
+    "signingCredential.invalid": "the certificate is not one that may sign",
+}
+"""The common ones of the specification's codes (15.2.2) in our words."""
+REMOTE = "Remote: must fetch remote manifests from url "
+BLOCK = 1 << 20
+
+PROCESSOR, MODELS = "org.facefusion.processor", "org.facefusion.models"
+_ACTIONS = ("c2pa.actions", "c2pa.actions.v2")
+
+
+class Verdict(Enum):
+    """What is to be thought of a file's manifests."""
+
+    TRUSTED = "signed by a trusted signer"
+    UNKNOWN_SIGNER = "signed by an unknown signer"
+    """All else verifies. Without anchors every signer is unknown."""
+    BROKEN = "does not verify"
+    """The file, the manifest or its signature was changed, or cannot be read."""
+    ELSEWHERE = "lies elsewhere"
+    """The file names an address, which is not asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something that was done."""
+
+    name: str
+    """Such as ``c2pa.edited``."""
+    source_type: str | None = None
+    """What it made of the file, as it is written."""
+    agent: str | None = None
+    """The program that did it."""
+    processor: str | None = None
+    """Which of this program's processors."""
+    models: tuple[str, ...] = ()
+    """Names of the models that it ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What one signer says."""
+
+    label: str
+    program: str | None
+    """Which made the claim."""
+    signer: str | None
+    """As the certificate names itself; that proves nothing where the signer is unknown."""
+    signed_at: str | None
+    """As a time-stamp authority confirmed it."""
+    actions: tuple[Action, ...]
+    verified: bool = True
+    """For one that was taken in with a source: whether it did verify then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """All manifests of a file."""
+
+    verdict: Verdict
+    manifests: tuple[Manifest, ...] = ()
+    """The file's own first, then those of what it was made of."""
+    faults: tuple[str, ...] = ()
+    """What does not verify; or the address where the manifests lie."""
+    side_car: Path | None = None
+    """The file beside, where they lie there."""
+
+    @property
+    def source_types(self) -> tuple[str, ...]:
+        """How the file came to be, by all of them, each once."""
+        said = (action.source_type for manifest in self.manifests for action in manifest.actions)
+        return tuple(dict.fromkeys(one for one in said if one))
+
+
+def stores_of(path: Path, anchors: str | None = None) -> tuple[Store, ...]:
+    """The manifests inside a file, and those in the file beside it that belongs to it by its name.
+
+    Args:
+        path: of the file.
+        anchors: certificates of those whom to trust, as PEM.
+
+    Raises:
+        InputError: the file cannot be read at all.
+        SetupError: the anchors are none.
+    """
+    side_cars = dict.fromkeys((sidecar_of(path), path.with_suffix(".c2pa")))
+    found = [read_store(path, None, anchors), *(read_store(path, one, anchors) for one in side_cars if one.is_file())]
+    return tuple(store for store in found if store is not None)
+
+
+def read_store(path: Path, side_car: Path | None = None, anchors: str | None = None) -> Store | None:
+    """The manifests inside a file, or of its side-car; none where there are none.
+
+    Args:
+        path: of the file.
+        side_car: the manifests that are meant to belong to it.
+        anchors: certificates of those whom to trust, as PEM.
+
+    Raises:
+        InputError: one of the files cannot be read at all.
+    """
+    try:
+        with path.open("rb") as file:
+            if side_car is None:
+                return _read(path, file, None, anchors)
+            if side_car.stat().st_size > LARGEST_SIDE_CAR:
+                return Store(Verdict.BROKEN, faults=(f"longer than {LARGEST_SIDE_CAR >> 20} MiB",), side_car=side_car)
+            return _read(path, file, side_car, anchors)
+    except OSError as error:
+        raise InputError(f"{error.filename or path} cannot be read: {error.strerror or error}", "Check it.") from error
+
+
+def _read(path: Path, file: BinaryIO, side_car: Path | None, anchors: str | None) -> Store | None:
+    import c2pa  # noqa: PLC0415 - a library of 30 MB that only marks need
+
+    data = None if side_car is None else side_car.read_bytes() or b"\0"
+    context = c2pa.Context.from_dict(library_rules(anchors))
+    try:
+        with c2pa.Reader(media_type_of(path, file), file, manifest_data=data, context=context) as reader:
+            return _store(reader, side_car)
+    except (c2pa.C2paError.ManifestNotFound, c2pa.C2paError.NotSupported):
+        return None
+    except c2pa.C2paError as error:
+        text = str(error)
+        if text.startswith(REMOTE):
+            return Store(Verdict.ELSEWHERE, faults=(text.removeprefix(REMOTE),))
+        if side_car is None and not _holds_store(file):
+            return None  # it is broken, or of a kind that holds none
+        return Store(Verdict.BROKEN, faults=(_cause(text),), side_car=side_car)
+
+
+def _cause(text: str) -> str:
+    """An error of the library without the name of its kind."""
+    kind, _, rest = text.partition(": ")
+    return rest if rest and " " not in kind else text
+
+
+def _holds_store(file: BinaryIO) -> bool:
+    file.seek(0)
+    kept = b""
+    while block := file.read(BLOCK):
+        if STORE in kept + block:
+            return True
+        kept = block[-len(STORE) :]
+    return False
+
+
+def _store(reader: c2pa.Reader, side_car: Path | None) -> Store:
+    said = _table(json.loads(reader.json()))
+    state = said.get("validation_state")
+    faults = tuple(_faults(_table(said.get("validation_results"))))
+    if state == "Trusted":
+        verdict = Verdict.TRUSTED
+    elif state == "Valid":
+        verdict = Verdict.UNKNOWN_SIGNER
+    else:
+        verdict, faults = Verdict.BROKEN, faults or ("it does not say why",)
+    return Store(verdict, tuple(_manifests(said)), faults if verdict is Verdict.BROKEN else (), side_car)
+
+
+def _faults(results: Mapping[str, object]) -> Iterator[str]:
+    """Why it does not verify: its own faults, then those of its sources that were not there when it was signed."""
+    deltas = [_table(one).get("validationDeltas") for one in _rows(results.get("ingredientDeltas"))]
+    for part in (results.get("activeManifest"), *deltas):
+        for fault in _rows(_table(part).get("failure")):
+            told = _table(fault)
+            if told.get("code") not in UNTRUSTED:
+                code = str(told.get("code"))
+                yield FAULTS.get(code) or f"{told.get('explanation') or 'it is not as it should be'} ({code})"
+
+
+def _manifests(said: Mapping[str, object]) -> Iterator[Manifest]:
+    """The active one, and those of all that it was made of, nearest first; not those that only were looked at."""
+    by_label = _table(said.get("manifests"))
+    waiting = [(str(said.get("active_manifest")), True)]
+    seen: set[str] = set()
+    while waiting and len(seen) < MOST_MANIFESTS:
+        label, verified = waiting.pop(0)
+        if label in seen or label not in by_label:
+            continue
+        seen.add(label)
+        manifest = _table(by_label[label])
+        yield _manifest(label, manifest, verified=verified)
+        for row in _rows(manifest.get("ingredients")):
+            ingredient = _table(row)
+            if ingredient.get("relationship") != "inputTo":
+                waiting.append((str(ingredient.get("active_manifest")), _did_verify(ingredient)))
+
+
+def _did_verify(ingredient: Mapping[str, object]) -> bool:
+    results = _table(_table(ingredient.get("validation_results")).get("activeManifest"))
+    codes = {_table(fault).get("code") for fault in _rows(results.get("failure"))}
+    codes |= {_table(fault).get("code") for fault in _rows(ingredient.get("validation_status"))}
+    return codes <= UNTRUSTED
+
+
+def _manifest(label: str, said: Mapping[str, object], *, verified: bool) -> Manifest:
+    signature = _table(said.get("signature_info"))
+    names = [signature.get("common_name"), signature.get("issuer")]
+    signer = ", ".join(dict.fromkeys(name for name in names if isinstance(name, str) and name))
+    program = next((_agent(one) for one in _rows(said.get("claim_generator_info"))), said.get("claim_generator"))
+    return Manifest(
+        label,
+        program=_text(program),
+        signer=signer or None,
+        signed_at=_text(signature.get("time")),
+        actions=tuple(_actions(said)),
+        verified=verified,
+    )
+
+
+def _actions(said: Mapping[str, object]) -> Iterator[Action]:
+    for row in _rows(said.get("assertions")):
+        assertion = _table(row)
+        if assertion.get("label") not in _ACTIONS:
+            continue
+        for one in _rows(_table(assertion.get("data")).get("actions")):
+            action = _table(one)
+            parameters = _table(action.get("parameters"))
+            yield Action(
+                name=str(action.get("action")),
+                source_type=_text(action.get("digitalSourceType")),
+                agent=_agent(action.get("softwareAgent")),
+                processor=_text(parameters.get(PROCESSOR)),
+                models=tuple(_table(parameters.get(MODELS))),
+            )
+
+
+def _agent(said: object) -> str | None:
+    """A program, by its name or by a table with that and its version."""
+    if isinstance(said, Mapping):
+        return " ".join(str(said[key]) for key in ("name", "version") if said.get(key)) or None
+    return _text(said)
+
+
+def _text(said: object) -> str | None:
+    return said if isinstance(said, str) else None
+
+
+def _table(said: object) -> Mapping[str, object]:
+    return said if isinstance(said, Mapping) else {}
+
+
+def _rows(said: object) -> list[object]:
+    return said if isinstance(said, list) else []
