@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from facefusion.service.errors import ConflictError, NotFoundError, QueueFullError
+from facefusion.service.ledger import Ledger, MemoryLedger
 from facefusion.service.records import Fault, JobEvent, JobRecord, JobState, Priority, Progress, Result
 
 WATCH_SECONDS = 0.1
@@ -33,6 +34,8 @@ class MemoryQueue:
         self._numbers: dict[str, int] = {}
         self._cancelled: set[str] = set()
         self._ended: Counter[JobState] = Counter()
+        self.ledger: Ledger = MemoryLedger()
+        """As the port has it."""
 
     def submit(self, job: JobRecord, *, idempotency_key: str | None, most_waiting: int) -> JobRecord:
         """As the port has it."""
@@ -108,6 +111,12 @@ class MemoryQueue:
         """As the port has it."""
         with self._changed:
             return self._waiting()
+
+    def kept_bytes(self, owner: str) -> int:
+        """As the port has it."""
+        with self._changed:
+            results = (job.result for job in self._jobs.values() if job.owner == owner)
+            return sum(result.size for result in results if result is not None)
 
     def uses(self, asset_id: str) -> bool:
         """As the port has it."""

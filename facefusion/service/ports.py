@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from facefusion.service.ledger import Ledger
 from facefusion.service.records import Asset, JobEvent, JobRecord, JobState, Priority, Result
 
 
@@ -15,6 +16,9 @@ class JobQueue(Protocol):
     Raises:
         ServiceUnavailableError: from any method, where what keeps the jobs cannot be reached.
     """
+
+    ledger: Ledger
+    """Of uploads on their way, where whoever shares the jobs sees it."""
 
     def submit(self, job: JobRecord, *, idempotency_key: str | None, most_waiting: int) -> JobRecord:
         """Queue a job.
@@ -70,6 +74,9 @@ class JobQueue(Protocol):
 
     def retries(self) -> int:
         """How many segments were begun again since then."""
+
+    def kept_bytes(self, owner: str) -> int:
+        """Bytes of the results of an owner's jobs, as long as these are known."""
 
     def uses(self, asset_id: str) -> bool:
         """Whether a job that is not final uses an asset."""

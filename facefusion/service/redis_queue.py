@@ -9,7 +9,9 @@ from typing import Any
 import redis.asyncio
 
 from facefusion.service.errors import ConflictError, NotFoundError, QueueFullError
+from facefusion.service.ledger import Ledger
 from facefusion.service.records import JobEvent, JobRecord, JobState, Priority
+from facefusion.service.redis_ledger import RedisLedger
 from facefusion.service.redis_link import BLOCK_SECONDS, RedisLink, reaching
 from facefusion.service.redis_records import content_digest, event_of, job_of, record_text
 
@@ -41,6 +43,8 @@ class RedisQueue:
         self._link = link
         self._announce = announce
         self._kept = kept_seconds
+        self.ledger: Ledger = RedisLedger(link)
+        """See the port."""
 
     def submit(self, job: JobRecord, *, idempotency_key: str | None, most_waiting: int) -> JobRecord:
         """See the port. A job whose id is in use already is a conflict too."""
@@ -150,6 +154,10 @@ class RedisQueue:
             first = self._link.call("ZRANGE", self._link.key("waiting", each.value), 0, 0, "WITHSCORES")
             times += [float(score) for _, score in first]
         return min(times, default=None)
+
+    def kept_bytes(self, owner: str) -> int:
+        """See the port."""
+        return int(self._link.call("HGET", self._link.key("kept"), owner) or 0)
 
     def uses(self, asset_id: str) -> bool:
         """See the port."""

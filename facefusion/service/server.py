@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import socket
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -117,7 +119,8 @@ def _assemble(
     settings = snapshot.get(ServiceSettings)
     storage = settings.storage_path.absolute()
     parts = make_private(storage / PARTS_FOLDER)
-    uploads = Uploads(files, parts, UploadLimits.of(settings), look)
+    limits = UploadLimits.of(settings)
+    uploads = Uploads(files, parts, limits, look, ledger=queue.ledger, kept_results=queue.kept_bytes)
     audit = AuditLog(settings.audit_path or storage / AUDIT_FILE)
     audit.check()
     least = round(settings.minimum_free_space * GIGABYTE)

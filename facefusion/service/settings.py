@@ -48,7 +48,8 @@ class ServiceSettings:
     )
     storage_path: Path = option(
         Path(".service"),
-        "folder of uploads and results, which all machines of a fleet share",
+        "folder of uploads and results, which all machines of a fleet share; with storage_url, of this machine's own "
+        "files on their way there",
         scope=Scope.RUN,
         commands=FLEET_COMMANDS,
         metavar="FOLDER",
@@ -74,7 +75,7 @@ class ServiceSettings:
     )
     upload_limit: float = option(4.0, "gigabytes that one upload may have", minimum=0.001, scope=Scope.RUN, own=True)
     subject_quota: float = option(
-        20.0, "gigabytes of uploads that are kept for one user", minimum=0.001, scope=Scope.RUN, own=True
+        20.0, "gigabytes of uploads and results that are kept for one user", minimum=0.001, scope=Scope.RUN, own=True
     )
     minimum_free_space: float = option(
         2.0, "gigabytes of the storage below which nothing more is taken", minimum=0.0, scope=Scope.RUN, own=True

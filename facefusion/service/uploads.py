@@ -10,22 +10,21 @@ import errno
 import hashlib
 import os
 import secrets
-import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from facefusion.core.storage import FULL, flush, in_units
 from facefusion.service.errors import StorageFullError, TooLargeError, UnsupportedMediaError
+from facefusion.service.ledger import CLAIM_SECONDS, Ledger, MemoryLedger
 from facefusion.service.look import REMEDY, Content
 from facefusion.service.ports import FileStore
 from facefusion.service.records import Asset
 from facefusion.service.settings import GIGABYTE, ServiceSettings
 
 HOUR = 3600.0
-ABANDONED_SECONDS = 2 * HOUR
+ABANDONED_SECONDS = CLAIM_SECONDS
 """After which a part file that nothing was written to belongs to a process that ended."""
 PART = ".part"
 CHECKED_BYTES = 1 << 26
@@ -61,6 +60,8 @@ class Uploads:
         limits: how much is taken.
         look: tells what a file holds.
         clock: seconds since 1970.
+        ledger: knows what else is on its way; of this process alone where none is given.
+        kept_results: how many bytes of results are kept for a user.
     """
 
     def __init__(
@@ -70,14 +71,16 @@ class Uploads:
         limits: UploadLimits,
         look: Callable[[Path], Content],
         clock: Callable[[], float] = time.time,
+        ledger: Ledger | None = None,
+        kept_results: Callable[[str], int] = lambda _: 0,
     ) -> None:
         self._files = files
         self._folder = folder
         self._limits = limits
         self._look = look
         self._clock = clock
-        self._lock = threading.Lock()
-        self._coming: Counter[str] = Counter()
+        self._ledger = ledger or MemoryLedger()
+        self._kept_results = kept_results
 
     def begin(self, owner: str, announced: int | None) -> Upload:
         """An upload, which has to be closed; unless it was kept by then, nothing of it is left.
@@ -90,30 +93,39 @@ class Uploads:
             TooLargeError: it would be, or its owner would keep too much.
             StorageFullError: there is no room.
         """
-        self.check_room(owner, 0 if announced is None else announced)
-        return Upload(self, owner, self._folder / f"{secrets.token_hex(16)}{PART}")
+        upload = Upload(self, owner, self._folder / f"{secrets.token_hex(16)}{PART}", announced or 0)
+        try:
+            self.claim(upload, upload.announced)
+            self.check_free(upload.announced)
+        except BaseException:
+            self.release(upload)
+            raise
+        return upload
 
-    def check_room(self, owner: str, size: int) -> None:
-        """Make sure that so many bytes more could be taken.
+    def claim(self, upload: Upload, size: int) -> None:
+        """Make sure that an upload may have so many bytes, and count them until it is released.
 
         Raises:
-            TooLargeError: see :meth:`begin`.
-            StorageFullError: likewise.
+            TooLargeError: it would be too large, or its owner would keep too much.
         """
-        limits = self._limits
-        if size > limits.upload:
+        self.check_quota(upload.owner, self._count(upload, size))
+
+    def check_quota(self, owner: str, coming: int = 0) -> None:
+        """Make sure that a user may keep more.
+
+        Args:
+            owner: who it is.
+            coming: bytes that are to be added.
+
+        Raises:
+            TooLargeError: they may not.
+        """
+        assets = sum(asset.size for asset in self._files.assets(owner))
+        if assets + self._kept_results(owner) + coming > self._limits.subject:
             raise TooLargeError(
-                f"the upload is larger than {in_units(limits.upload)}", "Send a smaller file, or ask the operator."
+                f"more than {in_units(self._limits.subject)} would be kept for you",
+                "Erase what is no longer needed with DELETE /v1/assets/{id} and DELETE /v1/jobs/{id}.",
             )
-        kept = sum(asset.size for asset in self._files.assets(owner))
-        with self._lock:
-            coming = self._coming[owner]
-        if kept + coming + size > limits.subject:
-            raise TooLargeError(
-                f"with this upload more than {in_units(limits.subject)} would be kept for you",
-                "Erase assets that are no longer needed with DELETE /v1/assets/{id}.",
-            )
-        self.check_free(size)
 
     def check_free(self, size: int = 0) -> None:
         """Make sure that the storage has room.
@@ -128,27 +140,21 @@ class Uploads:
         if free is not None and free - size < self._limits.free:
             raise no_room()
 
-    def claim(self, owner: str, size: int, more: int) -> None:
-        """Count bytes of an upload that are about to be written.
+    def check_growth(self, upload: Upload, before: int) -> None:
+        """Make sure that an upload which grew may do so; now and then its owner's quota and the storage are asked.
 
         Args:
-            owner: whose.
-            size: what was counted of it before.
-            more: the bytes that came.
+            upload: that grew.
+            before: bytes that it had.
 
         Raises:
-            TooLargeError: it has become too large, or its owner would keep too much.
+            TooLargeError: see :meth:`claim`.
             StorageFullError: there is no room.
         """
-        if size + more > self._limits.upload:
-            raise TooLargeError(
-                f"the upload is larger than {in_units(self._limits.upload)}",
-                "Send a smaller file, or ask the operator.",
-            )
-        if size // CHECKED_BYTES != (size + more) // CHECKED_BYTES:
-            self.check_room(owner, 0)
-        with self._lock:
-            self._coming[owner] += more
+        coming = self._count(upload, max(upload.size, upload.announced))
+        if before // CHECKED_BYTES != upload.size // CHECKED_BYTES:
+            self.check_quota(upload.owner, coming)
+            self.check_free()
 
     def keep(self, upload: Upload) -> Asset:
         """Look into an upload and keep it.
@@ -160,7 +166,7 @@ class Uploads:
         """
         if not upload.size:
             raise UnsupportedMediaError("the upload is empty", REMEDY)
-        self.check_room(upload.owner, 0)
+        self.claim(upload, upload.size)
         content = self._look(upload.part)
         created = self._clock()
         asset = Asset(
@@ -190,21 +196,33 @@ class Uploads:
                     removed += 1
         return removed
 
-    def release(self, owner: str, size: int) -> None:
-        """Count bytes of an upload no longer: it was kept, or removed."""
-        with self._lock:
-            self._coming[owner] -= size
-            if self._coming[owner] <= 0:
-                del self._coming[owner]
+    def _count(self, upload: Upload, size: int) -> int:
+        """All that is on its way to the owner of an upload that has so many bytes.
+
+        Raises:
+            TooLargeError: those are too many for one upload.
+        """
+        if size > self._limits.upload:
+            raise TooLargeError(
+                f"the upload is larger than {in_units(self._limits.upload)}",
+                "Send a smaller file, or ask the operator.",
+            )
+        return self._ledger.claim(upload.owner, upload.part.name, size)
+
+    def release(self, upload: Upload) -> None:
+        """Count an upload no longer: it was kept, or removed."""
+        self._ledger.release(upload.owner, upload.part.name)
 
 
 class Upload:
     """One upload on its way."""
 
-    def __init__(self, uploads: Uploads, owner: str, part: Path) -> None:
+    def __init__(self, uploads: Uploads, owner: str, part: Path, announced: int) -> None:
         self._uploads = uploads
         self.owner = owner
         self.part = part
+        self.announced = announced
+        """Bytes that were promised; 0 where nothing was."""
         self.size = 0
         """Bytes that came so far."""
         self._digest = hashlib.sha256()
@@ -217,8 +235,8 @@ class Upload:
             TooLargeError: it has become too large.
             StorageFullError: there is no room.
         """
-        self._uploads.claim(self.owner, self.size, len(data))
-        self.size += len(data)
+        before, self.size = self.size, self.size + len(data)
+        self._uploads.check_growth(self, before)
         with _room():
             if self._descriptor is None:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -249,7 +267,7 @@ class Upload:
         """Remove what was not kept."""
         self._close_file()
         self.part.unlink(missing_ok=True)
-        self._uploads.release(self.owner, self.size)
+        self._uploads.release(self)
 
     def _close_file(self) -> None:
         if self._descriptor is not None:

@@ -86,7 +86,14 @@ class Api:
         self.observed: list[tuple[str, str, int]] = []
         self.audit_path = self.folder / "audit.jsonl"
         self.parts = self.folder / "parts"
-        self.uploads = Uploads(self.files, self.parts, UploadLimits.of(self.settings), look_at_first_bytes, self.clock)
+        self.uploads = Uploads(
+            self.files,
+            self.parts,
+            UploadLimits.of(self.settings),
+            look_at_first_bytes,
+            self.clock,
+            kept_results=self.queue.kept_bytes,
+        )
         base = Snapshot(program_schema(load_application()), {}, {}).with_values(self.values)
         self.service = Service(
             settings=self.settings,

@@ -132,7 +132,19 @@ def test_all_of_one_user_is_limited(small):
     small.upload(CLIP + bytes(2900))
     answer = small.client.post("/v1/assets", content=CLIP + bytes(2900), headers=SUBMITTER)
     assert answer.status_code == 413
-    assert answer.json()["fault"] == "with this upload more than 5.0 kB would be kept for you"
+    assert answer.json()["fault"] == "more than 5.0 kB would be kept for you"
+
+
+def test_results_count_too_until_their_job_is_erased(small):
+    job = small.job()
+    small.complete(job, bytes(4990))
+    answer = small.client.post("/v1/assets", content=PHOTO, headers=SUBMITTER)
+    assert (answer.status_code, answer.json()["fault"]) == (413, "more than 5.0 kB would be kept for you")
+    target, source = (asset.id for asset in small.files.assets("user:ann"))
+    answer = small.submit(target=target, sources=[source])
+    assert (answer.status_code, answer.json()["fault"]) == (413, "more than 5.0 kB would be kept for you")
+    assert small.client.delete(f"/v1/jobs/{job}", headers=SUBMITTER).status_code == 204
+    assert small.submit(target=target, sources=[source]).status_code == 201
 
 
 def test_a_full_disk_is_507(api):

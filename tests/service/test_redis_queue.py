@@ -56,6 +56,21 @@ async def collect(queue, job_id, after=None):
     return [event async for event in queue.events(job_id, after)]
 
 
+def test_results_count_for_their_owner_until_their_job_is_forgotten(queue, leases):
+    for number, owner in ((1, "ann"), (2, "ann"), (3, "bob")):
+        submit(queue, job(number, owner=owner))
+        complete(queue, leases, job(number, owner=owner))
+    assert [queue.kept_bytes(owner) for owner in ("ann", "bob", "eve")] == [2000, 1000, 0]
+    queue.erase("job1")
+    queue.erase("job1")
+    queue.erase("job3")
+    assert [queue.kept_bytes(owner) for owner in ("ann", "bob")] == [1000, 0]
+    submit(queue, job(4))
+    queue.cancel("job4")
+    queue.erase("job4")
+    assert queue.kept_bytes("ann") == 1000
+
+
 def test_a_job_comes_back_as_it_was_submitted(queue):
     record = job(sources=("a", "b"), priority=Priority.HIGH, step={"processors": ["face_swapper"], "x": 1.5})
     assert submit(queue, record) == record

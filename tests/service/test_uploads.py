@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from facefusion.service.errors import StorageFullError, TooLargeError, UnsupportedMediaError
+from facefusion.service.ledger import MemoryLedger
 from facefusion.service.look import Content
 from facefusion.service.settings import ServiceSettings
 from facefusion.service.uploads import ABANDONED_SECONDS, UploadLimits, Uploads
@@ -87,7 +88,7 @@ def test_one_that_is_too_large_is_refused_as_soon_as_that_is_known(uploads, part
 def test_all_of_one_subject_is_bounded_and_others_are_not_concerned(uploads, files):
     first = send(uploads, b"photo" + bytes(995))
     send(uploads, b"photo" + bytes(995))
-    with pytest.raises(TooLargeError, match=r"with this upload more than 2.5 kB would be kept for you"):
+    with pytest.raises(TooLargeError, match=r"more than 2.5 kB would be kept for you"):
         send(uploads, announced=501)
     with pytest.raises(TooLargeError, match="would be kept for you"):
         send(uploads, b"photo" + bytes(496))
@@ -105,6 +106,43 @@ def test_uploads_on_their_way_count_and_those_that_ended_do_not(uploads):
     for upload in running:
         upload.close()
     uploads.begin("ann", 1000).close()
+
+
+def test_what_is_announced_counts_before_it_comes(uploads):
+    running = [uploads.begin("ann", 1000) for _ in range(2)]
+    with pytest.raises(TooLargeError, match="would be kept for you"):
+        uploads.begin("ann", 501)
+    uploads.begin("ann", 500).close()
+    for upload in running:
+        upload.close()
+    uploads.begin("ann", 1000).close()
+
+
+def test_two_that_come_at_once_through_different_replicas_do_not_exceed_the_quota(files, parts, clock):
+    ledger = MemoryLedger()
+    replicas = [Uploads(files, parts, LIMITS, look, clock, ledger) for _ in range(2)]
+    send(replicas[0], b"photo" + bytes(995))
+    first, second = (replica.begin("ann", None) for replica in replicas)
+    for upload in (first, second):
+        upload.write(b"photo" + bytes(795))
+    with pytest.raises(TooLargeError, match="would be kept for you"):
+        first.keep()
+    first.close()
+    assert second.keep().size == 800
+    second.close()
+    assert sum(asset.size for asset in files.assets("ann")) == 1800
+
+
+def test_results_count_as_well(files, parts, clock):
+    results = {"ann": 1501}
+    uploads = Uploads(files, parts, LIMITS, look, clock, kept_results=lambda owner: results.get(owner, 0))
+    with pytest.raises(TooLargeError, match="would be kept for you"):
+        uploads.begin("ann", 1000).close()
+    uploads.begin("bob", 1000).close()
+    uploads.check_quota("ann")
+    results["ann"] = 2501
+    with pytest.raises(TooLargeError, match=r"Erase what is no longer needed with DELETE /v1/assets/{id} and"):
+        uploads.check_quota("ann")
 
 
 def test_there_has_to_be_room(uploads, files):

@@ -67,6 +67,7 @@ def submit(
             created=service.clock(),
         )
         check_job(service.rules, job, target, sources)
+        service.uploads.check_quota(principal.subject)
         service.uploads.check_free()
         entry.job = job.id
         service.audit.announce(entry)

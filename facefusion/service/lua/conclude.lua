@@ -5,5 +5,7 @@ if not is_current(id, unit, token) then return 'refused' end
 for at = 7, #ARGV, 2 do
   redis.call('HSET', key('job', id), ARGV[at], ARGV[at + 1])
 end
+local result = field(id, 'result')
+if result then count_result(record_of(id).owner, result, 1) end
 finish(id, state, tonumber(kept))
 return 'kept'

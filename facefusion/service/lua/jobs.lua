@@ -14,6 +14,8 @@
 --   unsent         units that a message has to be sent for, sorted by when
 --   sent:QUEUE     units whose message waits in a queue of Celery, sorted by when it was sent
 --   uses:ASSET     jobs that are not final and use an asset
+--   kept           hash    bytes of the results that are kept, by owner
+--   coming:OWNER   hash    bytes of uploads on their way, each with the time of the claim
 --   breed:BREED    jobs that were planned by workers of a breed and are not final
 --   workers        workers, sorted by when they were seen last
 --   token          the last fencing token; it grows for ever
@@ -142,10 +144,21 @@ local function finish(id, state, kept)
   redis.call('EXPIRE', key('events', id), EVENTS_SECONDS)
 end
 
+-- What is kept of an owner's results grows, or becomes less, by that of a job.
+local function count_result(owner, result, sign)
+  local size = cjson.decode(result).size
+  if redis.call('HINCRBY', key('kept'), owner, string.format('%d', sign * size)) <= 0 then
+    redis.call('HDEL', key('kept'), owner)
+  end
+end
+
 local function forget_job(id)
   local record = field(id, 'record')
   if record then
-    redis.call('ZREM', key('jobs-of', cjson.decode(record).owner), id)
+    local owner = cjson.decode(record).owner
+    redis.call('ZREM', key('jobs-of', owner), id)
+    local result = field(id, 'result')
+    if result then count_result(owner, result, -1) end
   end
   redis.call('ZREM', key('jobs'), id)
   redis.call('ZREM', key('ended'), id)
