@@ -1,0 +1,162 @@
+"""Puts signed manifests into results, or beside them."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+import c2pa
+
+from facefusion.core.errors import SetupError, SigningError
+from facefusion.core.storage import flush, is_of_the_disk, refusal
+from facefusion.observability.events import EventSink, Notice
+from facefusion.provenance.manifests import Verdict, read_store
+from facefusion.provenance.records import Declaration
+from facefusion.provenance.rules import SPILL_MEGABYTES
+from facefusion.provenance.signing.building import Building
+from facefusion.provenance.signing.credential import Credential, open_credential
+from facefusion.provenance.signing.definition import definition
+from facefusion.provenance.signing.formats import media_type_inside
+from facefusion.provenance.signing.scratch import scratch_in
+from facefusion.provenance.signing.settings import SigningSettings
+
+REMEDY = "Name another signer with --signing-certificate, or do without a signature: --marking metadata."
+AGAIN = "Run it again; where that does not help, do without a signature: --marking metadata."
+WITHOUT_TIME = "See that the time-stamp authority can be reached, or leave --time-stamp-authority away."
+
+
+@dataclass(frozen=True, slots=True)
+class C2paSealer:
+    """Signs with one certificate. It may be used for any number of files, and by several threads."""
+
+    credential: Credential
+    events: EventSink
+    time_stamp_authority: str | None = None
+
+    @property
+    def signer(self) -> str:
+        """Who signs, as people are told."""
+        return self.credential.signer
+
+    def seal(self, file: Path, name: Path, declaration: Declaration, parent: Path | None) -> Path | None:
+        """Put a signed manifest into a finished file, and verify it; see :class:`Sealer`.
+
+        Raises:
+            SigningError: it cannot be signed, or what was signed does not verify.
+            ResourceError: the disk is full.
+        """
+        media_type = media_type_inside(name)
+        made = file.with_name(f"{file.name}.{'c2pa' if media_type is None else 'signed'}")
+        try:
+            with self._about(name):
+                if media_type is None:
+                    self._seal_beside(file, made, declaration, parent)
+                else:
+                    self._seal_inside(file, made, media_type, declaration, parent)
+        except BaseException:
+            made.unlink(missing_ok=True)
+            raise
+        return made if media_type is None else None
+
+    def rehearse(self) -> None:
+        """Sign a few bytes, so that a key that cannot work is found before there is work to lose.
+
+        Raises:
+            SetupError: it does not work.
+        """
+        said = Declaration(deeds=(), program="FaceFusion")
+        try:
+            with (
+                self._about(self.credential.certificate.path),
+                self._begin(said, None, hashlib.sha256(b"rehearsal").digest()) as building,
+            ):
+                building.beside()
+        except SigningError as error:
+            raise SetupError(f"results cannot be signed: {error.fault}", error.remedy) from error
+
+    def _seal_inside(
+        self, file: Path, made: Path, media_type: str, declaration: Declaration, parent: Path | None
+    ) -> None:
+        spills = file.stat().st_size > SPILL_MEGABYTES << 20
+        with (
+            self._begin(declaration, parent) as building,
+            file.open("rb") as source,
+            made.open("w+b") as destination,
+            scratch_in(file.absolute().parent) if spills else nullcontext(),
+        ):
+            building.inside(media_type, source, destination)
+        _check(made, None, declaration)
+        shutil.copymode(file, made)
+        flush(made)
+        made.replace(file)
+
+    def _seal_beside(self, file: Path, made: Path, declaration: Declaration, parent: Path | None) -> None:
+        with file.open("rb") as source:
+            whole = hashlib.file_digest(source, "sha256").digest()
+        with self._begin(declaration, parent, whole) as building:
+            made.write_bytes(building.beside())
+        _check(file, made, declaration)
+        flush(made)
+
+    @contextmanager
+    def _begin(self, declaration: Declaration, parent: Path | None, whole: bytes | None = None) -> Iterator[Building]:
+        said = definition(declaration, has_parent=parent is not None, whole=whole)
+        with Building(self.credential, self.time_stamp_authority, said) as building:
+            if parent is not None and not building.add_parent(parent):
+                self.events.emit(
+                    Notice(
+                        f"The manifest of {parent} cannot be read: the result's names that file by its hash only.",
+                        warning=True,
+                    )
+                )
+            yield building
+
+    @contextmanager
+    def _about(self, path: Path) -> Iterator[None]:
+        """Say on which file signing failed, and what can be done."""
+        remedy = REMEDY if self.time_stamp_authority is None else f"{WITHOUT_TIME} {REMEDY}"
+        try:
+            yield
+        except SigningError as error:
+            raise SigningError(f"{path}: {error.fault}", error.remedy or remedy) from error
+        except c2pa.C2paError as error:
+            raise SigningError(f"{path}: {error}", remedy) from error
+        except OSError as error:
+            refused = refusal(error, path, remedy)
+            raise refused if is_of_the_disk(error) else SigningError(refused.fault, remedy) from error
+
+
+def open_sealer(settings: SigningSettings, events: EventSink) -> C2paSealer:
+    """Make ready to sign, and try it, so that nothing is found out after hours of work.
+
+    Args:
+        settings: who signs.
+        events: hear of a local certificate that was made, of a key that others can read, and later of manifests that
+            cannot be kept.
+
+    Raises:
+        OptionError: the settings contradict each other.
+        SetupError: certificate, key or command cannot be used.
+    """
+    sealer = C2paSealer(open_credential(settings, events), events, settings.time_stamp_authority)
+    sealer.rehearse()
+    return sealer
+
+
+def _check(file: Path, side_car: Path | None, declaration: Declaration) -> None:
+    """Read back what was signed: whether it fits the file, and says how that came to be.
+
+    Raises:
+        SigningError: it does not.
+    """
+    store = read_store(file, side_car)
+    if store is None or store.verdict not in (Verdict.TRUSTED, Verdict.UNKNOWN_SIGNER):
+        faults = "; ".join(store.faults) if store is not None else "there is no manifest"
+        raise SigningError(f"what was signed does not verify: {faults}", AGAIN)
+    said = {action.source_type for action in store.manifests[0].actions}
+    if declaration.source_type is not None and declaration.source_type.value not in said:
+        raise SigningError("what was signed does not say how the file came to be", AGAIN)
