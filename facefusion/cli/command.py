@@ -121,6 +121,14 @@ COMMANDS: tuple[Command, ...] = (
         "verify",
         positionals=(Positional("FILE", "file to verify"),),
     ),
+    Command(
+        "trust",
+        "tell who signs results, or make a local certificate for that",
+        "trust",
+        positionals=(
+            Positional("ACTION", "init makes a local certificate, show tells who signs", choices=("init", "show")),
+        ),
+    ),
     Command("doctor", "look whether this machine has what it takes, and recommend settings", "doctor"),
     Command("clean", "remove temporary files that nobody needs any more", "clean"),
     Command("config", "show the settings in force and where each comes from", "config", minds_all=True),

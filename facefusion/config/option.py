@@ -143,6 +143,7 @@ EVERY_COMMAND = (
     *SERVICE_COMMANDS,
     "detect",
     "verify",
+    "trust",
     "doctor",
     "clean",
     "config",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from facefusion.core.errors import OptionError
 from facefusion.observability.events import EventSink, Notice
@@ -24,12 +25,13 @@ class Credential:
     certificate: Certificate
     sign: Callable[[bytes], bytes]
     """From the data to its signature; raises :class:`SigningError`."""
-    is_local: bool
+    anchor: Path | None = None
+    """Of a local one: the certificate that others can trust it by."""
 
     @property
     def signer(self) -> str:
         """Who signs, as people are told."""
-        return UNKNOWN if self.is_local else self.certificate.name
+        return self.certificate.name if self.anchor is None else UNKNOWN
 
 
 def open_credential(settings: SigningSettings, events: EventSink) -> Credential:
@@ -62,12 +64,23 @@ def local_identity(settings: SigningSettings) -> Identity | None:
     return identity
 
 
+def local_credential(settings: SigningSettings) -> Credential:
+    """The local certificate, made now where there is none.
+
+    Raises:
+        SetupError: it cannot be made or read.
+    """
+    identity = local_identity(settings) or make_identity(settings.identities)
+    certificate = read_certificate(identity.certificate)
+    return Credential(certificate, read_key(identity.key, certificate), identity.anchor)
+
+
 def _named(settings: SigningSettings, certificate: Certificate, events: EventSink) -> Credential:
     command, key = settings.signing_command, settings.signing_key
     if command is not None and key is not None:
         raise OptionError("--signing-key and --signing-command are both given", "One of them signs: leave one away.")
     if command is not None:
-        return Credential(certificate, read_command(command, certificate), is_local=False)
+        return Credential(certificate, read_command(command, certificate))
     if key is None:
         raise OptionError(
             f"--signing-certificate {certificate.path} is given without its key",
@@ -78,18 +91,17 @@ def _named(settings: SigningSettings, certificate: Certificate, events: EventSin
         events.emit(
             Notice(f"Other users of this machine can read the signing key {key}. Run: chmod 600 {key}", warning=True)
         )
-    return Credential(certificate, sign, is_local=False)
+    return Credential(certificate, sign)
 
 
 def _local(settings: SigningSettings, events: EventSink) -> Credential:
-    identity = local_identity(settings)
-    if identity is None:
-        identity = make_identity(settings.identities)
+    is_there = local_identity(settings) is not None
+    credential = local_credential(settings)
+    if not is_there:
         events.emit(
             Notice(
-                f"Made a local certificate to sign results with, in {identity.folder}: it says that they come from one "
-                "installation, not from whom. See docs/trust.md."
+                f"Made a local certificate to sign results with, in {credential.certificate.path.parent}: it says that "
+                "they come from one installation, not from whom. See docs/trust.md."
             )
         )
-    certificate = read_certificate(identity.certificate)
-    return Credential(certificate, read_key(identity.key, certificate), is_local=True)
+    return credential

@@ -8,7 +8,7 @@ from facefusion.config.option import EXECUTION_COMMANDS, Scope, option, settings
 from facefusion.core.home import home_folder
 
 
-@settings_group(section="trust", commands=(*EXECUTION_COMMANDS, "trust"))
+@settings_group(section="trust", commands=(*EXECUTION_COMMANDS, "trust", "doctor"))
 class SigningSettings:
     """Whose certificate and key sign; the local ones where none are named."""
 
