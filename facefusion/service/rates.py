@@ -13,6 +13,8 @@ IN_MEMORY = "memory://"
 PREFIX = "facefusion:rate"
 FAILURES_PER_MINUTE = 30
 """Requests with a wrong token, or none, that one address may make before it is told to wait."""
+SCRAPES_PER_MINUTE = 120
+"""Times that one user may ask one process for its metrics; Prometheus does four."""
 SECONDS = 20
 """After which asking again is worth it."""
 
@@ -32,6 +34,8 @@ class RateLimits:
         options = {"wrap_exceptions": True} if redis_url else {}
         storage = storage_from_string(redis_url or IN_MEMORY, **options)
         self._limiter = MovingWindowRateLimiter(storage)
+        self._own = MovingWindowRateLimiter(storage_from_string(IN_MEMORY))
+        self._scrapes = limits.RateLimitItemPerMinute(SCRAPES_PER_MINUTE)
         self._requests = limits.RateLimitItemPerMinute(per_minute) if per_minute else None
         self._failures = limits.RateLimitItemPerMinute(FAILURES_PER_MINUTE)
 
@@ -45,6 +49,19 @@ class RateLimits:
         if self._requests is not None and not self._hit(self._requests, "subject", subject):
             raise RateLimitError(
                 f"you made more than {self._requests.amount} requests in a minute", "Wait a little.", seconds=SECONDS
+            )
+
+    def count_scrape(self, subject: str) -> None:
+        """Count a request for metrics, in this process alone: they are wanted most when Redis is away.
+
+        Raises:
+            RateLimitError: they ask too often.
+        """
+        if not self._own.hit(self._scrapes, PREFIX, "scrape", subject):
+            raise RateLimitError(
+                f"you asked for metrics more than {SCRAPES_PER_MINUTE} times in a minute",
+                "Wait a little.",
+                seconds=SECONDS,
             )
 
     def count_failure(self, address: str) -> None:

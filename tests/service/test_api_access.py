@@ -3,6 +3,7 @@
 import pytest
 
 from facefusion.service.environment import Secrets
+from facefusion.service.errors import ServiceUnavailableError
 from tests.service.api import CLIP, OPERATOR, OTHER, SUBMITTER, TOKEN, Api, bearer, token_of, with_settings
 
 pytestmark = pytest.mark.service
@@ -133,6 +134,22 @@ def test_wrong_tokens_are_limited_and_right_ones_go_on(api):
     assert statuses == [401] * 30 + [429]
     assert api.client.get("/v1/jobs", headers=SUBMITTER).status_code == 200
     assert [line["action"] for line in api.audited()] == ["authenticate"] * 30
+
+
+def test_metrics_are_told_while_requests_cannot_be_counted(api, monkeypatch):
+    def away(*_):
+        raise ServiceUnavailableError("requests cannot be counted")
+
+    monkeypatch.setattr(api.service.rates, "_hit", away)
+    assert api.client.get("/v1/jobs", headers=SUBMITTER).status_code == 503
+    assert api.client.get("/metrics", headers=SUBMITTER).status_code == 200
+    assert api.client.get("/metrics", headers=WRITER).status_code == 403
+    assert api.client.get("/metrics").status_code == 503  # a token could be guessed at otherwise
+
+
+def test_metrics_are_limited_all_the_same(api):
+    statuses = [api.client.get("/metrics", headers=SUBMITTER).status_code for _ in range(121)]
+    assert statuses == [200] * 120 + [429]
 
 
 def test_refusals_are_audited(api):

@@ -121,6 +121,9 @@ def test_without_redis_the_service_says_so_and_goes_on_when_it_is_back(tmp_path,
         assert client.get("/health/live").status_code == 200
         ready = client.get("/health/ready")
         assert (ready.status_code, ready.json()["checks"]["queue"]) == (503, "cannot be used")
+        metrics = client.get("/metrics")
+        assert metrics.status_code == 200
+        assert "\nfacefusion_queue_reachable 0.0\n" in metrics.text
         redis_server.start()
         assert client.get(f"/v1/jobs/{job}").json()["state"] == "queued"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, cast
 
 from fastapi import Depends, Query, Request, Security
@@ -43,7 +44,20 @@ def may_submit(request: Request, credentials: Credentials) -> Principal:
     return _allowed(request, credentials, Scope.SUBMIT)
 
 
-def _allowed(request: Request, credentials: HTTPAuthorizationCredentials | None, scope: Scope) -> Principal:
+def may_scrape(request: Request, credentials: Credentials) -> Principal:
+    """Who asks, where they may look at what was counted, for which nothing but this process is needed.
+
+    Errors are those of :func:`may_read`.
+    """
+    return _allowed(request, credentials, Scope.READ, service_of(request).rates.count_scrape)
+
+
+def _allowed(
+    request: Request,
+    credentials: HTTPAuthorizationCredentials | None,
+    scope: Scope,
+    count: Callable[[str], None] | None = None,
+) -> Principal:
     service, address = service_of(request), address_of(request)
     token = None if credentials is None else credentials.credentials
     try:
@@ -53,7 +67,7 @@ def _allowed(request: Request, credentials: HTTPAuthorizationCredentials | None,
         if token is not None:
             service.audit.write(Entry("", address, "authenticate"), kind_of_error(error))
         raise
-    service.rates.count_request(principal.subject)
+    (count or service.rates.count_request)(principal.subject)
     try:
         principal.require(scope)
     except ForbiddenError as error:
@@ -78,4 +92,5 @@ ServiceOf = Annotated[Service, Depends(service_of)]
 AddressOf = Annotated[str, Depends(address_of)]
 Everyone = Annotated[bool, Query(description="Those of all users, for admins.")]
 Reader = Annotated[Principal, Depends(may_read)]
+Scraper = Annotated[Principal, Depends(may_scrape)]
 Submitter = Annotated[Principal, Depends(may_submit)]

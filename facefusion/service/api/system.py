@@ -7,7 +7,7 @@ from starlette.responses import HTMLResponse, Response
 
 from facefusion import __version__
 from facefusion.core.formats import MediaKind, writable
-from facefusion.service.api.access import Reader, ServiceOf
+from facefusion.service.api.access import Reader, Scraper, ServiceOf
 from facefusion.service.api.answers import PlainJson
 from facefusion.service.api.documents import Capabilities, Health
 from facefusion.service.api.openapi import problems
@@ -56,7 +56,7 @@ def show_readiness(service: ServiceOf) -> Response:
     response_class=Response,
     responses={200: {"content": {"text/plain": {}}, "description": "For Prometheus."}, **problems()},
 )
-def show_metrics(service: ServiceOf, _: Reader) -> Response:
+def show_metrics(service: ServiceOf, _: Scraper) -> Response:
     """What was counted."""
     body, content_type = service.exposition()
     return Response(body, headers={"Content-Type": content_type})
