@@ -50,7 +50,7 @@ def _landmarker(card: ModelCard, bench: Bench) -> object:
 
 
 FITS: Mapping[str, Fit] = {
-    "content_analyser": lambda card, bench: build_judge(card, bench.runner(card)),
+    "content_analyser": lambda card, bench: build_judge(card, bench.runner, bench.companions),
     "face_classifier": build_classifier,
     "face_detector": build_detector,
     "face_landmark_estimator": lambda card, bench: family_of(card, OUTLINE_ESTIMATORS)(card, bench.runner(card)),

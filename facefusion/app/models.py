@@ -91,6 +91,7 @@ class Models:
         events: told which models were taken where the user left it open.
         threads: of the processor for one run of a graph.
         plans: for graphs that were found to run better otherwise, where several runs go on at once.
+        further: kind and name of models beside those, of kinds that have one already.
 
     Raises:
         ModelError: a name is unknown, or a file cannot be fetched.
@@ -103,6 +104,7 @@ class Models:
         events: EventSink,
         threads: int,
         plans: ThreadPlans | None = None,
+        further: Iterable[tuple[str, str]] = (),
     ) -> None:
         self.cards: dict[str, ModelCard] = {}
         """For each kind of model, the one chosen."""
@@ -111,8 +113,9 @@ class Models:
         if account := store.account(made.values()):
             events.emit(Notice(account))
         self._catalogue = store.catalogue
-        self.companions = {card.name: card for card in self._catalogue.companions(self.cards.values())}
-        """The models that those chosen run beside their own, by name."""
+        self._further = tuple(self._catalogue.card(name, kind) for kind, name in further)
+        self.companions = {card.name: card for card in self._beside(self.cards.values())}
+        """The further models, and those that all of these run beside their own, by name."""
         store.ensure_all(self._all)
         store.tell_terms(self._all)
         files = (
@@ -131,7 +134,7 @@ class Models:
     def files(self, kinds: Iterable[str] | None = None) -> tuple[ModelFile, ...]:
         """Graph files of the given kinds of model, with what these run beside; of all where none are given."""
         chosen = list(self.cards.values()) if kinds is None else [self.cards[kind] for kind in kinds]
-        names = dict.fromkeys(card.name for card in (*chosen, *self._catalogue.companions(chosen)))
+        names = dict.fromkeys(card.name for card in (*chosen, *self._beside(chosen)))
         return tuple(self._files[name] for name in names if name in self._files)
 
     def bytes_to_load(self, pool: InferencePool) -> tuple[int, ...]:
@@ -172,6 +175,9 @@ class Models:
             for name, provider in names.items()
             if provider is not None or name not in self._files
         }
+
+    def _beside(self, chosen: Iterable[ModelCard]) -> tuple[ModelCard, ...]:
+        return (*self._further, *self._catalogue.companions((*chosen, *self._further)))
 
     def _pictures_in_a_run(self, card: ModelCard, together: int) -> int:
         graph = self._graphs.get(card.name)

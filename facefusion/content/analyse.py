@@ -3,43 +3,58 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from facefusion.content.base import ContentModel
 from facefusion.core.errors import ContentRefusedError
+from facefusion.core.report import ContentReport
 from facefusion.core.values import Frame
 
-SCORE_LIMIT = 0.8
-"""A picture that scores more is counted. Over 77 harmless photos the highest score was 0.24."""
-
 SHARE_LIMIT = 0.1
-"""A target is refused when more than this share of the pictures looked at is counted."""
+"""A target is refused when more than this share of the pictures looked at is counted. FaceFusion's, too."""
 
 INTERVAL = 1.0
 """Seconds between the pictures that are looked at."""
+
+KEPT_TIMES = 20
+"""So many of the times of counted pictures are kept, the first ones, and"""
+SHOWN_TIMES = 3
+"""so many are said."""
 
 
 class ContentAnalyser:
     """Looks at about one frame a second of a video, or at the one picture of an image.
 
     Frames come in order, untouched; one thread. A refusal comes as soon as what is left could not avert it; once it
-    cannot come any more, no further frame is looked at.
+    cannot come any more, no further frame is looked at. Where a file is longer than its header says, what the header
+    says is passed over, and only :meth:`finish` decides.
 
     Args:
         model: judges one picture.
         path: the target, for messages.
-        duration: of the target in seconds, 0 for an image; none where unknown, and then only :meth:`finish` decides.
+        duration: of the part of the target that is worked on, in seconds, 0 for an image; none where unknown, and then
+            only :meth:`finish` decides.
+        origin: the time of a target's first frame in seconds, from which a player counts.
     """
 
-    def __init__(self, model: ContentModel, path: str, duration: float | None) -> None:
+    def __init__(self, model: ContentModel, path: str, duration: float | None, origin: float = 0.0) -> None:
         self._model = model
         self._path = path
+        self._is_image = duration == 0
         self._expected = None if duration is None else max(1, math.ceil(duration / INTERVAL))
+        self._origin = origin
         self._start: float | None = None
         self._next = -math.inf
-        self.looked_at = 0
-        self.counted = 0
+        self._looked_at = 0
+        self._counted = 0
+        self._times: list[float] = []
+        self._highest: dict[str, float] = {}
+
+    @property
+    def report(self) -> ContentReport:
+        """What was seen so far."""
+        return ContentReport(self._looked_at, self._counted, tuple(self._times), self._highest, self._model.limits)
 
     def observe(self, frame: Frame) -> None:
         """Look at the next frame, if its time has come.
@@ -48,13 +63,14 @@ class ContentAnalyser:
             ContentRefusedError: the target is refused.
         """
         time = float(frame.time)
+        self._start = time if self._start is None else self._start
+        if self._expected is not None and time - self._start >= self._expected * INTERVAL:
+            self._expected = None
         if time < self._next or self._is_cleared():
             return
-        self._start = time if self._start is None else self._start
         self._next = self._start + INTERVAL * (math.floor((time - self._start) / INTERVAL) + 1)
-        self.looked_at += 1
-        self.counted += self._model.score(frame.picture) > SCORE_LIMIT
-        if self._expected is not None and self.counted > SHARE_LIMIT * max(self._expected, self.looked_at):
+        self._look(frame, time - self._origin)
+        if self._expected is not None and self._counted > SHARE_LIMIT * max(self._expected, self._looked_at):
             raise self._refusal()
 
     def state(self) -> Mapping[str, object]:
@@ -62,8 +78,10 @@ class ContentAnalyser:
         return {
             "start": self._start,
             "next": self._next if math.isfinite(self._next) else None,
-            "looked_at": self.looked_at,
-            "counted": self.counted,
+            "looked_at": self._looked_at,
+            "counted": self._counted,
+            "times": list(self._times),
+            "highest": dict(self._highest),
         }
 
     def restore(self, state: Mapping[str, object]) -> None:
@@ -75,8 +93,10 @@ class ContentAnalyser:
         following = cast("float | None", state["next"])
         self._start = cast("float | None", state["start"])
         self._next = -math.inf if following is None else following
-        self.looked_at = cast("int", state["looked_at"])
-        self.counted = cast("int", state["counted"])
+        self._looked_at = cast("int", state["looked_at"])
+        self._counted = cast("int", state["counted"])
+        self._times = list(cast("Sequence[float]", state["times"]))
+        self._highest = dict(cast("Mapping[str, float]", state["highest"]))
 
     def finish(self) -> None:
         """Decide on what was seen, after the last frame and before the result is put in place.
@@ -84,19 +104,52 @@ class ContentAnalyser:
         Raises:
             ContentRefusedError: the target is refused.
         """
-        if self.counted > SHARE_LIMIT * self.looked_at and not self._is_cleared():
+        if self._counted > SHARE_LIMIT * self._looked_at and not self._is_cleared():
             raise self._refusal()
+
+    def _look(self, frame: Frame, shown_at: float) -> None:
+        opinion = self._model.judge(frame.picture)
+        self._looked_at += 1
+        for name, score in opinion.scores.items():
+            self._highest[name] = max(score, self._highest.get(name, score))
+        if opinion.counts:
+            self._counted += 1
+            if len(self._times) < KEPT_TIMES:
+                self._times.append(round(shown_at, 3))
 
     def _is_cleared(self) -> bool:
         """Whether even if all that is left were counted the target would pass."""
         if self._expected is None:
             return False
-        left = max(self._expected - self.looked_at, 0)
-        return self.looked_at > 0 and self.counted + left <= SHARE_LIMIT * self._expected
+        left = max(self._expected - self._looked_at, 0)
+        return self._looked_at > 0 and self._counted + left <= SHARE_LIMIT * self._expected
 
     def _refusal(self) -> ContentRefusedError:
-        seen = "the picture" if self._expected == 1 else f"{self.counted} of {self.looked_at} pictures looked at"
+        if self._is_image:
+            seen = "the picture most likely shows sexual content"
+        else:
+            where = times_in_words(self._times, self._counted)
+            seen = f"{self._counted} of {self._looked_at} pictures looked at most likely show sexual content, {where}"
         return ContentRefusedError(
-            f"{self._path} was refused by the content filter: {seen} most likely shows sexual content",
-            "Nothing was written. Use another target.",
+            f"{self._path} was refused by the content filter: {seen}", "Nothing was written. Use another target."
         )
+
+
+def times_in_words(times: Sequence[float], count: int) -> str:
+    """When pictures were shown: ``at 0:12, 0:13 and 4 more``.
+
+    Args:
+        times: the first ones, in seconds from the beginning of the target; at least one.
+        count: of all.
+    """
+    shown = [_clock(time) for time in times[:SHOWN_TIMES]]
+    if count > len(shown):
+        return f"at {', '.join(shown)} and {count - len(shown)} more"
+    return f"at {' and '.join(filter(None, (', '.join(shown[:-1]), shown[-1])))}"
+
+
+def _clock(seconds: float) -> str:
+    """As players show it: ``0:07``, ``1:02:03``."""
+    minutes, rest = divmod(max(int(seconds), 0), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -28,7 +28,7 @@ class OpenNsfw:
         self._graph = FittedGraph(card.name, graph, {"input": (1, INPUT_SIDE, INPUT_SIDE, 3)}, [(1, 2)])
 
     def score(self, picture: Picture) -> float:
-        """See :class:`~facefusion.content.base.ContentModel`; looks at the middle of the picture, squeezed square."""
+        """See :class:`~facefusion.content.base.ContentNetwork`; looks at the middle of the picture, squeezed square."""
         image = picture.thumbnail(Size(RESIZED_SIDE, RESIZED_SIDE))
         border = (RESIZED_SIDE - INPUT_SIDE) // 2
         inner = slice(border, border + INPUT_SIDE)

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from facefusion.app.content import second_models
 from facefusion.app.model_names import model_choices_of
 from facefusion.app.paths import model_folders
 from facefusion.catalogue.card import ModelCard
@@ -42,20 +43,24 @@ class _Doubts:
 def findings(examination: Examination) -> Iterator[Finding]:
     """Verify every model file that is here. Files that were fetched are read only where they changed since."""
     folders = model_folders(examination.snapshot.get(PathsSettings).models_path)
-    yield from model_findings(Catalogue.load(), folders, model_choices_of(examination.snapshot))
+    choices = model_choices_of(examination.snapshot)
+    yield from model_findings(Catalogue.load(), folders, choices, second_models(examination.snapshot))
 
 
-def model_findings(catalogue: Catalogue, folders: tuple[Path, ...], choices: Mapping[str, str]) -> Iterator[Finding]:
+def model_findings(
+    catalogue: Catalogue, folders: tuple[Path, ...], choices: Mapping[str, str], further: Iterable[tuple[str, str]] = ()
+) -> Iterator[Finding]:
     """What is in the folders of models, and what a run lacks.
 
     Args:
         catalogue: what there is.
         folders: to look in; new files go into the first.
         choices: for each kind of model that a run may need, the name chosen, or ``auto``.
+        further: kind and name of models beside those.
     """
     doubts = _Doubts()
     store = ModelStore(catalogue, folders, doubts)
-    chosen, refusals = _choose(store, choices)
+    chosen, refusals = _choose(store, (*choices.items(), *further))
     for card in catalogue.cards():
         if card.graph is None:
             continue
@@ -74,9 +79,9 @@ def model_findings(catalogue: Catalogue, folders: tuple[Path, ...], choices: Map
         yield from _lack(missing, nearest_folder(folders[0]))
 
 
-def _choose(store: ModelStore, choices: Mapping[str, str]) -> tuple[list[ModelCard], list[Finding]]:
+def _choose(store: ModelStore, choices: Iterable[tuple[str, str]]) -> tuple[list[ModelCard], list[Finding]]:
     cards, refusals = [], []
-    for kind, name in choices.items():
+    for kind, name in choices:
         if not store.catalogue.cards(kind):  # there are none of it yet, so nothing can need one
             continue
         try:

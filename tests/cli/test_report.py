@@ -11,7 +11,7 @@ import pytest
 
 from facefusion.cli.main import main
 from facefusion.core.errors import ContentRefusedError, MediaError
-from facefusion.core.report import NotKept
+from facefusion.core.report import ContentReport, NotKept
 from facefusion.media import output
 from facefusion.observability.events import FrameHeld, ModelLoaded, Notice, StageProgress, StageStarted
 from tests.cli.fakes import REPORT, FakeApplication
@@ -34,7 +34,15 @@ def written(name="report.json"):
 def test_a_run_that_is_done(folder):
     notices = ("Chosen for you.", NotKept("The cover is left out."))
     report = dataclasses.replace(
-        REPORT, notices=notices, model_hashes={"yunet": "ab" * 32}, faces_found=14, held_frames=(3,), dropped_frames=1
+        REPORT,
+        notices=notices,
+        model_hashes={"yunet": "ab" * 32},
+        faces_found=14,
+        held_frames=(3,),
+        dropped_frames=1,
+        content=ContentReport(
+            12, 1, (7.04,), {"open_nsfw": 0.25, "mine": 0.75}, {"open_nsfw": 0.8, "mine": 0.5}, ("mine",)
+        ),
     )
     application = FakeApplication(report)
 
@@ -84,6 +92,15 @@ def test_a_run_that_is_done(folder):
         "without_face": 2,
     }
     assert found["faces"] == {"found": 14, "changed": 12}
+    assert found["content"] == {
+        "filters": [
+            {"name": "open_nsfw", "limit": 0.8, "highest": 0.25, "imported": False},
+            {"name": "mine", "limit": 0.5, "highest": 0.75, "imported": True},
+        ],
+        "looked_at": 12,
+        "counted": 1,
+        "counted_at": [7.04],
+    }
     assert found["seconds"] == {"start_up": 1.25, "processing": 0.5, "stages": {"decode": 0.1, "encode": 0.3}}
     assert found["peak_memory_bytes"] == 300 * 2**20
     assert found["peak_video_memory_bytes"] == 700 * 2**20

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
-from facefusion.catalogue.catalogue import Catalogue
-from facefusion.content.analyse import ContentAnalyser
-from facefusion.content.families import build_judge
-from facefusion.content.open_nsfw import OpenNsfw
-from facefusion.core.errors import ContentRefusedError, InferenceError, ModelError
-from facefusion.core.graph import GraphSignature, GraphValue
+from facefusion.content.analyse import KEPT_TIMES, ContentAnalyser, times_in_words
+from facefusion.content.base import Judge
+from facefusion.core.errors import ContentRefusedError
 from facefusion.core.values import Frame
-from tests.faces.fakes import ArrayPicture, blank
-from tests.faces.stage import card
+from tests.faces.fakes import blank
+
+LIMIT = 0.8
 
 
 class Scores:
@@ -32,10 +29,14 @@ class Scores:
         return self.by_second[int(self.now)]
 
 
+def analyser_of(model, path="clip.mp4", duration=None, origin=0.0):
+    return ContentAnalyser(Judge("scores", model, LIMIT), path, duration, origin)
+
+
 def watch(by_second, duration, rate=10, start=Fraction(0)):
     """Frame at which the target was refused (-1 at the end), none where it passed; and the model."""
     model = Scores(by_second)
-    analyser = ContentAnalyser(model, "clip.mp4", duration)
+    analyser = analyser_of(model, duration=duration)
     for index in range(len(by_second) * rate):
         model.now = Fraction(index, rate)
         try:
@@ -62,7 +63,7 @@ def test_seconds_count_from_the_first_frame():
 
 def test_slow_videos_are_looked_at_frame_by_frame():
     model = Scores([0.0] * 12)
-    analyser = ContentAnalyser(model, "slides.mp4", 12.0)
+    analyser = analyser_of(model, "slides.mp4", 12.0)
     for index in range(4):
         model.now = Fraction(index * 3)
         analyser.observe(Frame(index, model.now, blank(8, 8)))
@@ -106,7 +107,7 @@ def test_no_frame_is_looked_at_once_the_target_must_pass():
 
 def test_refusal_names_the_target_and_has_its_own_exit_code():
     with pytest.raises(ContentRefusedError) as caught:
-        ContentAnalyser(Scores([0.99]), "photo.jpg", 0.0).observe(Frame(0, Fraction(0), blank(8, 8)))
+        analyser_of(Scores([0.99]), "photo.jpg", 0.0).observe(Frame(0, Fraction(0), blank(8, 8)))
     assert str(caught.value) == (
         "photo.jpg was refused by the content filter: the picture most likely shows sexual content. "
         "Nothing was written. Use another target."
@@ -114,53 +115,83 @@ def test_refusal_names_the_target_and_has_its_own_exit_code():
     assert caught.value.exit_code == 3
 
 
-def test_refusal_of_a_video_says_how_much():
-    analyser = ContentAnalyser(Scores([0.99, 0.99]), "clip.mp4", 20.0)
-    analyser.counted, analyser.looked_at = 2, 2
-    with pytest.raises(ContentRefusedError, match="3 of 3 pictures looked at most likely"):
-        analyser.observe(Frame(0, Fraction(0), blank(8, 8)))
+def run(analyser, model, seconds, start=Fraction(0)):
+    for second in seconds:
+        model.now = Fraction(second)
+        analyser.observe(Frame(second, start + model.now, blank(8, 8)))
 
 
-class Judge:
-    """Gives the same two numbers whatever it sees, and keeps what it was given."""
-
-    def __init__(self, *answer, side=224):
-        self.answer = answer
-        self.signature = GraphSignature(
-            {"input": GraphValue((None, side, side, 3), np.dtype(np.float32))},
-            {"output": GraphValue((None, 2), np.dtype(np.float32))},
-        )
-
-    def run(self, inputs):
-        self.tensor = inputs["input"]
-        return {"output": np.array([self.answer], np.float32)}
-
-
-def test_open_nsfw_sees_the_middle_in_blue_green_red():
-    graph = Judge(0.25, 0.75)
-    pixels = np.zeros((512, 512, 3), np.uint8)
-    pixels[:] = (104, 117, 123)
-    pixels[:32] = pixels[:, :32] = 255
-    pixels[32:34, 32:34] = (105, 119, 126)
-    assert OpenNsfw(card("open_nsfw"), graph).score(ArrayPicture(pixels)) == 0.75
-    assert graph.tensor.shape == (1, 224, 224, 3)
-    assert graph.tensor.dtype == np.float32
-    assert graph.tensor[0, 0, 0].tolist() == [1, 2, 3]
-    graph.tensor[0, 0, 0] = 0
-    assert not graph.tensor.any()
+def test_refusal_of_a_video_says_how_much_and_when():
+    model = Scores([0.9 if second in {7, 62, 63, 65, 70} else 0.1 for second in range(80)])
+    analyser = analyser_of(model)
+    run(analyser, model, range(20))
+    analyser.finish()
+    run(analyser, model, range(60, 80))
+    with pytest.raises(ContentRefusedError) as caught:
+        analyser.finish()
+    assert caught.value.fault == (
+        "clip.mp4 was refused by the content filter: 5 of 40 pictures looked at most likely show sexual content, "
+        "at 0:07, 1:02, 1:03 and 2 more"
+    )
 
 
-def test_a_judge_that_does_not_answer_lets_nothing_pass():
-    judge = OpenNsfw(card("open_nsfw"), Judge(np.nan, np.nan))
-    with pytest.raises(InferenceError, match="open_nsfw gave values that are no numbers"):
-        ContentAnalyser(judge, "photo.jpg", 0.0).observe(Frame(0, Fraction(0), blank(8, 8)))
+@pytest.mark.parametrize(
+    ("times", "count", "words"),
+    [
+        ([0.0], 1, "at 0:00"),
+        ([12.9, 13.0], 2, "at 0:12 and 0:13"),
+        ([12, 13, 59.99], 3, "at 0:12, 0:13 and 0:59"),
+        ([12, 13, 14, 15], 6, "at 0:12, 0:13, 0:14 and 3 more"),
+        ([3723.5], 1, "at 1:02:03"),
+        ([-0.02], 1, "at 0:00"),
+    ],
+)
+def test_times_are_said_as_players_show_them(times, count, words):
+    assert times_in_words(times, count) == words
 
 
-def test_a_graph_of_another_family_is_refused():
-    with pytest.raises(ModelError, match="open_nsfw: the graph does not fit its family: expected the input input"):
-        build_judge(card("open_nsfw"), Judge(0, 1, side=192))
+def test_times_count_from_what_a_player_shows_first():
+    model = Scores([0.9] * 12)
+    analyser = analyser_of(model, origin=10.0)
+    run(analyser, model, [11], start=Fraction(10))
+    assert analyser.report.times == (11.0,)
 
 
-def test_a_family_that_is_not_known_is_named():
-    with pytest.raises(ModelError, match="belongs to the family other, which the content analyser does not know"):
-        build_judge(replace(Catalogue.load().card("open_nsfw"), family="other"), Judge(0, 1))
+def test_a_file_that_is_longer_than_its_header_says_is_looked_at_to_its_end():
+    model = Scores([0.1] * 3 + [0.9] * 60)
+    analyser = analyser_of(model, duration=1.0)
+    run(analyser, model, range(63))
+    with pytest.raises(ContentRefusedError, match="60 of 63 pictures looked at"):
+        analyser.finish()
+
+
+def test_what_was_seen_is_told():
+    model = Scores([0.2, 0.9, 0.5] + [0.0] * 17)
+    analyser = analyser_of(model)
+    run(analyser, model, range(20))
+    report = analyser.report
+    assert (report.looked_at, report.counted, report.times) == (20, 1, (1.0,))
+    assert (report.scores, report.limits) == ({"scores": 0.9}, {"scores": LIMIT})
+
+
+def test_a_resumed_run_knows_what_the_first_one_saw():
+    scores = [0.9 if second % 10 == 3 else 0.3 for second in range(40)]
+    model = Scores(scores)
+    whole, first, second = (analyser_of(model, duration=40.0) for _ in range(3))
+    run(whole, model, range(33))
+    run(first, model, range(21))
+    second.restore(json.loads(json.dumps(first.state())))
+    run(second, model, range(21, 33))
+    assert second.report == whole.report
+    assert second.report.times == (3.0, 13.0, 23.0)
+    model.by_second = [0.9] * 40
+    with pytest.raises(ContentRefusedError, match=r"5 of 35 pictures .+, at 0:03, 0:13, 0:23 and 2 more"):
+        run(second, model, range(33, 40))
+
+
+def test_what_is_kept_does_not_grow_with_the_video():
+    model = Scores([0.9] * 200)
+    analyser = analyser_of(model)
+    run(analyser, model, range(200))
+    assert analyser.report.counted == 200
+    assert analyser.report.times == tuple(map(float, range(KEPT_TIMES)))

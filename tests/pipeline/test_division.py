@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from facefusion.content.analyse import ContentAnalyser
+from facefusion.content.base import Judge
 from facefusion.core.errors import ContentRefusedError, MediaError, OutputError, SegmentError, Stopped
 from facefusion.core.stop import StopToken
 from facefusion.core.values import Frame, Picture
@@ -159,7 +160,7 @@ def test_an_animated_image_is_divided_like_a_video(tmp_path: Path, source: str, 
     assert (divided(stage, tmp_path).outcome, stage.digest) == (outcome, digest)
 
 
-class Judge:
+class Network:
     """Scores pictures by their number, counted from the first one it sees."""
 
     def __init__(self, scores: Sequence[float] = ()) -> None:
@@ -171,18 +172,18 @@ class Judge:
         return self._scores.get(len(self.seen) - 1, 0.0)
 
 
-def filtered(judge: Judge, duration: float | None = 70 / 25) -> dict[str, Any]:
-    return {"content": ContentAnalyser(judge, "in.mp4", duration)}
+def filtered(network: Network, duration: float | None = 70 / 25) -> dict[str, Any]:
+    return {"content": ContentAnalyser(Judge("network", network, 0.8), "in.mp4", duration)}
 
 
 def test_the_filter_looks_at_the_frames_that_it_looks_at_in_one_run(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
-    single, planner = Judge(), Judge()
+    single, planner = Network(), Network()
     stage.run(**filtered(single, None))
     outline = outlined(stage, **filtered(planner, None))
     assert planner.seen == single.seen
     assert len(single.seen) == 3
-    renderers = [Judge() for _ in range(SEGMENTS)]
+    renderers = [Network() for _ in range(SEGMENTS)]
     for number in reversed(range(SEGMENTS)):
         render(stage, outline, number, tmp_path, **filtered(renderers[number], None))
     assert [judge.seen for judge in renderers] == [single.seen[:1], single.seen[1:2], [], single.seen[2:], []]
@@ -194,7 +195,7 @@ def test_a_refused_target_is_refused_while_it_is_planned(tmp_path: Path, scores:
     faults = []
     for work in (stage.run, partial(outlined, stage)):
         with pytest.raises(ContentRefusedError) as refused:
-            work(**filtered(Judge(scores)))
+            work(**filtered(Network(scores)))
         faults.append(refused.value.fault)
     assert faults[0] == faults[1]
     assert not stage.output.exists()
