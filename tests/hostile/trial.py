@@ -12,11 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from facefusion.catalogue.intake import check_file
 from facefusion.core.errors import FaceFusionError
 from facefusion.core.formats import MediaKind
-from facefusion.inference.providers.cpu import CPU, CpuOptions
-from facefusion.inference.session import LoadRequest, ModelFile, OrtSession
 from facefusion.media.animation.read import AnimationReader
 from facefusion.media.image import read_image_with_details
 from facefusion.media.probe import probe
@@ -64,6 +61,10 @@ def read_media(path: Path) -> None:
 
 def load_graph(path: Path) -> None:
     """Look at a graph as its import does, load it and run it."""
+    from facefusion.catalogue.intake import check_file
+    from facefusion.inference.providers.cpu import CPU, CpuOptions
+    from facefusion.inference.session import LoadRequest, ModelFile, OrtSession
+
     check_file(path)
     request = LoadRequest(ModelFile(path.stem, path), ((CPU, CpuOptions()),))
     OrtSession(request).run({"x": np.zeros(4, np.float32)})
@@ -89,6 +90,8 @@ def main(kind: str, paths: Sequence[str]) -> None:
             said = "read"
         except FaceFusionError as error:
             said = f"{type(error).__name__}: {error}"
+        except MemoryError:
+            said = "MemoryError"  # for which the program has words wherever it comes from
         sys.stdout.write(f"{json.dumps([path.name, said.replace(f'{path.parent}/', ''), _memory('VmHWM') - before])}\n")
         sys.stdout.flush()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from facefusion.core.errors import MediaError
 from facefusion.core.values import Size
 from facefusion.media.image.exif import orientation_of
-from facefusion.media.image.opening import opened
+from facefusion.media.image.opening import check_bytes, opened
 from facefusion.media.image.png import SIGNATURE, chunks
 from facefusion.media.orientation import Orientation
 
@@ -88,6 +88,7 @@ def animation_facts(path: Path) -> AnimationFacts | None:
         read = next((read for mark, read in FORMATS if head.startswith(mark)), None)
         if read is None or (read is _webp and head[8:16] != b"WEBPVP8X"):
             return None
+        check_bytes(path)
         data = head + file.read()
     try:
         facts = read(data)

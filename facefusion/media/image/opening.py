@@ -12,11 +12,14 @@ from pathlib import Path
 from PIL import Image, UnidentifiedImageError
 from pillow_heif import register_heif_opener
 
-from facefusion.core.errors import MediaError
+from facefusion.core.errors import MediaError, ResourceError
 from facefusion.core.formats import MediaKind, kind_of
 
 MOST_PIXELS = 1 << 28
 """Larger pictures are refused before any pixel is decoded: 16384 x 16384, 0.8 GB in 8-bit colour."""
+
+MOST_BYTES = 1 << 31
+"""Larger files are refused unread, since some formats are read as a whole: so many pixels in 16 bits, uncompressed."""
 
 READ_FORMATS = (
     "AVIF", "BMP", "DIB", "GIF", "HEIF", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP",
@@ -64,7 +67,9 @@ def opened(path: Path) -> Iterator[Image.Image]:
     Raises:
         NoImageError: it is no image.
         MediaError: it is damaged or too large.
+        ResourceError: there is no memory for what it says that it holds.
     """
+    check_bytes(path)
     try:
         with Image.open(path, formats=READ_FORMATS) as image:
             _check_size(path, image.width, image.height)
@@ -76,6 +81,11 @@ def opened(path: Path) -> Iterator[Image.Image]:
         raise NoImageError(f"{path} is no image that can be read", remedy) from error
     except DAMAGE as error:
         raise _damaged(path, error) from error
+    except MemoryError as error:
+        raise ResourceError(
+            f"{path} asks for more memory than there is",
+            "If it is no large picture it is damaged: get it again. Else scale it down first, or close other programs.",
+        ) from error
     except RuntimeError as error:
         # As which Pillow passes on what libavif says of its data. One of our own is no fault of the file.
         if not _is_of_decoder(error):
@@ -99,6 +109,26 @@ def is_sequence(path: Path) -> bool:
     return _head(path)[4:12] in SEQUENCES
 
 
+def check_bytes(path: Path) -> None:
+    """Refuse the file of an image that is too large to be read as a whole.
+
+    Raises:
+        MediaError: it is.
+    """
+    size = path.stat().st_size
+    if size > MOST_BYTES and _signature(path):
+        raise MediaError(
+            f"{path} is an image of {size} bytes, more than the {MOST_BYTES} that are accepted",
+            "Compress it, or scale it down first.",
+        )
+
+
+def _signature(path: Path) -> str:
+    """The format that a file begins like; empty where none."""
+    head = _head(path)
+    return next((name for offset, mark, name in SIGNATURES if head[offset:].startswith(mark)), "")
+
+
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(HEAD)
@@ -106,13 +136,12 @@ def _head(path: Path) -> bytes:
 
 def _refuse_unread(path: Path) -> None:
     """FFmpeg would take such a file for a video, or one tile of a photo for all of it."""
-    head = _head(path)
-    for offset, mark, name in SIGNATURES:
-        if head[offset:].startswith(mark):
-            raise MediaError(
-                f"{path} is {'an' if name == 'AVIF' else 'a'} {name} that is damaged, or of a kind that is not read",
-                "Get the file again, or save it as PNG.",
-            )
+    name = _signature(path)
+    if name:
+        raise MediaError(
+            f"{path} is {'an' if name == 'AVIF' else 'a'} {name} that is damaged, or of a kind that is not read",
+            "Get the file again, or save it as PNG.",
+        )
 
 
 def _check_size(path: Path, width: int, height: int) -> None:
