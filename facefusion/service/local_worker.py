@@ -16,6 +16,7 @@ from facefusion.core.report import RunReport
 from facefusion.core.stop import POLL_SECONDS, StopToken
 from facefusion.core.ticker import Ticker
 from facefusion.observability.events import Event, EventSink, Fanout, StageProgress, StageStarted
+from facefusion.service.discretion import folders_of
 from facefusion.service.endings import fault_of, result_of
 from facefusion.service.engine_rendering import document_of
 from facefusion.service.logs import working_on_job
@@ -96,6 +97,7 @@ class LocalWorker:
         self._files = files
         self._executor = executor
         self._base = base
+        self._private = folders_of(base)
         self._folder = folder
         self._seconds = hours * HOUR
         self._counts = counts or Uncounted()
@@ -138,7 +140,7 @@ class LocalWorker:
             if not isinstance(error, FaceFusionError):
                 logger.error("a job failed unexpectedly", exc_info=error)
             state = JobState.REJECTED if isinstance(error, ContentRefusedError) else JobState.FAILED
-            self._queue.finish(job.id, state, fault=fault_of(error, files, "service"))
+            self._queue.finish(job.id, state, fault=fault_of(error, files, "service", self._private))
         else:
             self._queue.finish(job.id, JobState.COMPLETED, result=result, report=report)
 
@@ -163,7 +165,7 @@ class LocalWorker:
             own.mkdir()
             paths.append(self._files.fetch(asset, own))
         target, *sources = paths
-        return JobFiles(tuple(sources), target, folder, folder / f"result{job.extension}")
+        return JobFiles(tuple(sources), target, folder, folder / f"result{job.extension}", self._private)
 
     def _make(self, job: JobRecord, files: JobFiles, stop: StopToken) -> tuple[Result, dict[str, object]]:
         snapshot = step_snapshot(self._base, job.step, files.target, files.sources, files.output)

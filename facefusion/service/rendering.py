@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +10,8 @@ from typing import Protocol
 from facefusion.core.activity import Activity
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import EventSink
+from facefusion.service.discretion import without_paths
 from facefusion.service.records import JobRecord
-
-ABSOLUTE_PATH = re.compile(
-    r"""(?<![\w./-])/[^\s/'",;:()]*[^\s/'",;:().](?:/[^\s/'",;:()]*[^\s/'",;:().])*"""
-    r"""|\b[A-Za-z]:\\[^\s'",;:()]*[^\s'",;:().]"""
-)
-"""A path of this machine in a text, such as that of the models in an advice; of one with spaces, what precedes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +24,15 @@ class JobFiles:
     """A folder that all workers of the job see."""
     output: Path
     """Where the joined result is to be written. The folder is there, the file is not."""
+    private: tuple[Path, ...] = ()
+    """Further folders of this machine that no client is told of."""
 
     def without_paths(self, text: str) -> str:
         """A text for the client, who is told nothing of this machine's folders."""
         names = {self.output: "the result", self.target: "the target", self.segments: "the segments"}
         names |= dict.fromkeys(self.sources, "a source")
-        # The longest first: one may lie within another.
-        for path in sorted(names, key=lambda path: len(str(path)), reverse=True):
-            text = text.replace(str(path), names[path])
-        return ABSOLUTE_PATH.sub("a path of the machine's", text)
+        holding = (folder for path in names for folder in path.parents)
+        return without_paths(text, names, (*self.private, *holding))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +56,10 @@ class Renderer(Protocol):
     @property
     def breed(self) -> str:
         """Short word that is the same for workers whose segments may be joined, in letters and digits."""
+
+    @property
+    def together(self) -> int:
+        """Frames that are worked on together, where the job has them not one at a time."""
 
     def plan(self, job: JobRecord, files: JobFiles, events: EventSink, stop: StopToken) -> Plan:
         """Divide a job."""

@@ -11,7 +11,6 @@ from facefusion.observability.events import StageProgress, StageStarted
 from facefusion.service.local_worker import LocalWorker
 from facefusion.service.memory_queue import MemoryQueue
 from facefusion.service.records import Asset, Fault, JobState, Progress
-from facefusion.service.rendering import JobFiles
 from facefusion.service.steps import StepRules
 from tests.cli.fakes import REPORT, FakeApplication
 from tests.service.fakes import Clock, MemoryFiles
@@ -199,19 +198,3 @@ def test_a_stop_says_why(queue, files, base, clock, tmp_path):
     ended = done(queue, files, base, clock, tmp_path, Program(failure=Stopped("the end of the service")))
     assert ended.state is JobState.FAILED
     assert ended.fault == Fault("the service ended before the job was done", "Queue it again.", "Stopped")
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("put their files into /srv/models of ours/.", "put their files into a path of the machine's of ours/."),
-        (
-            "'/models' (C:\\models\\a.onnx)",
-            "'a path of the machine's' (a path of the machine's)",
-        ),
-        ("5/68 of image/png and/or 1 / 2 at https://host/page", "5/68 of image/png and/or 1 / 2 at https://host/page"),
-    ],
-)
-def test_no_path_of_the_machine_is_told(tmp_path, text, told):
-    files = JobFiles((), tmp_path / "target", tmp_path / "segments", tmp_path / "output")
-    assert files.without_paths(text) == told
