@@ -53,15 +53,13 @@ def open_credential(settings: SigningSettings, events: EventSink) -> Credential:
 
 
 def local_identity(settings: SigningSettings) -> Identity | None:
-    """The local certificate that would sign, unless there is none or it is time for another.
+    """The local certificate that signs, unless there is none or it is time for another.
 
     Raises:
         SetupError: it cannot be read.
     """
-    identity = find_identity(settings.identities)
-    if identity is None or needs_renewal(load_certificate(identity.certificate).ends):
-        return None
-    return identity
+    newest = find_identity(settings.identities)
+    return newest if newest is not None and not _is_old(newest) else None
 
 
 def local_credential(settings: SigningSettings) -> Credential:
@@ -70,9 +68,15 @@ def local_credential(settings: SigningSettings) -> Credential:
     Raises:
         SetupError: it cannot be made or read.
     """
-    identity = local_identity(settings) or make_identity(settings.identities)
+    identity = find_identity(settings.identities)
+    if identity is None or _is_old(identity):
+        identity = make_identity(settings.identities, after=identity)
     certificate = read_certificate(identity.certificate)
     return Credential(certificate, read_key(identity.key, certificate), identity.anchor)
+
+
+def _is_old(identity: Identity) -> bool:
+    return needs_renewal(load_certificate(identity.certificate).ends)
 
 
 def _named(settings: SigningSettings, certificate: Certificate, events: EventSink) -> Credential:

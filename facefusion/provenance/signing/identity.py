@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -68,29 +67,32 @@ def find_identity(folder: Path) -> Identity | None:
         SetupError: the folder cannot be read.
     """
     try:
-        numbers = sorted(_numbers(folder))
+        newest = max((_number(entry.name) for entry in folder.iterdir()), default=0) if folder.is_dir() else 0
     except OSError as error:
         raise SetupError(
             f"the folder of local certificates {folder} cannot be read: {error.strerror}", REMEDY
         ) from error
-    return _identity(folder, numbers[-1]) if numbers else None
+    return _identity(folder, newest) if newest else None
 
 
-def make_identity(folder: Path) -> Identity:
-    """Make a local certificate, newer than all that are there. What is there stays, for what it signed.
+def make_identity(folder: Path, after: Identity | None = None) -> Identity:
+    """Make a local certificate. What is there stays, for what it signed.
 
-    Where several processes do it at the same time, all get the same one.
+    Where several processes do it at the same time, all get the same one: the name follows from what was there before.
+
+    Args:
+        folder: of all local certificates.
+        after: the newest one so far.
 
     Raises:
         FaceFusionError: the folder cannot be written to.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        number = max(_numbers(folder), default=0) + 1
         made = Path(tempfile.mkdtemp(prefix=_MAKING, dir=folder))  # for its owner only
     except OSError as error:
         raise _refused(error, folder) from error
-    identity = _identity(folder, number)
+    identity = _identity(folder, 1 if after is None else _number(after.folder.name) + 1)
     try:
         _write(Identity(made))
         _move(made, identity.folder)
@@ -107,12 +109,10 @@ def needs_renewal(ends: datetime) -> bool:
     return ends - datetime.now(UTC) < RENEWAL
 
 
-def _numbers(folder: Path) -> Iterable[int]:
-    """Numbers of the certificates in a folder, in any order."""
-    if not folder.is_dir():
-        return []
-    names = (_NAME.fullmatch(entry.name) for entry in folder.iterdir())
-    return [int(name[1]) for name in names if name]
+def _number(name: str) -> int:
+    """The number of a certificate by the name of its folder; 0 where that is none's."""
+    match = _NAME.fullmatch(name)
+    return int(match[1]) if match else 0
 
 
 def _identity(folder: Path, number: int) -> Identity:

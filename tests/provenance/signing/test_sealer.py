@@ -39,6 +39,12 @@ def look(path):
     return packets_of(path) if path.suffix in MOVING_INSIDE + MOVING_BESIDE else frames_of(path)
 
 
+def store_of(path, side_car=None, anchors=None):
+    store = read_store(path, side_car, anchors)
+    assert store is not None
+    return store
+
+
 def whole_store(path, anchors=None, side_car=None):
     """What the library itself reads."""
     manifest = side_car.read_bytes() if side_car else None
@@ -71,7 +77,7 @@ def test_a_result_holds_its_manifest(tmp_path, sealer, root, declaration, suffix
     assert sorted(one.name for one in tmp_path.iterdir() if one.is_file()) == sorted([path.name, parent.name])
     assert whole_store(path)["validation_state"] == "Valid"
     assert whole_store(path, root.pem)["validation_state"] == "Trusted"
-    store = read_store(path, anchors=root.pem)
+    store = store_of(path, anchors=root.pem)
     assert store.verdict is Verdict.TRUSTED
     assert store.source_types == (SourceType.COMPOSITE.value, SourceType.ENHANCED.value)
 
@@ -84,12 +90,12 @@ def test_a_result_that_cannot_hold_it_has_its_manifest_beside(tmp_path, sealer, 
     assert made == path.with_name(path.name + ".c2pa")
     assert path.read_bytes() == before
     side_car = made.replace(sidecar_of(path))
-    store = read_store(path, side_car, root.pem)
+    store = store_of(path, side_car, root.pem)
     assert store.verdict is Verdict.TRUSTED
     assert store.source_types == (SourceType.COMPOSITE.value, SourceType.ENHANCED.value)
     for changed in (before + b"\0", before[:-1], flipped(before, len(before) // 2)):
         path.write_bytes(changed)
-        assert read_store(path, side_car, root.pem).verdict is Verdict.BROKEN
+        assert store_of(path, side_car, root.pem).verdict is Verdict.BROKEN
 
 
 @pytest.mark.parametrize("suffix", [".jpg", ".png", ".webp", ".mp4", ".mov", ".avi"])
@@ -102,7 +108,7 @@ def test_no_byte_can_be_changed(tmp_path, sealer, declaration, suffix):
     picture = signed.index(before[len(before) // 2 : len(before) // 2 + 24])
     for place in (picture + 5, signed.index(b"compositeWithTrainedAlgorithmicMedia") + 3):
         path.write_bytes(flipped(signed, place))
-        assert read_store(path).verdict is Verdict.BROKEN
+        assert store_of(path).verdict is Verdict.BROKEN
 
 
 def flipped(data, place):
@@ -166,7 +172,7 @@ def test_a_deed_that_makes_nothing_of_the_result_is_said_without_a_source_type(t
     path = make(tmp_path, ".png")
     deeds = (Deed("face_debugger", None), Deed("frame_enhancer", SourceType.ENHANCED))
     sealer.seal(path, path, Declaration(deeds, "FaceFusion 9.8"), make(tmp_path, ".jpg", seed=1))
-    assert [action.source_type for action in read_store(path).manifests[0].actions] == [
+    assert [action.source_type for action in store_of(path).manifests[0].actions] == [
         None,
         None,
         SourceType.ENHANCED.value,
@@ -176,7 +182,7 @@ def test_a_deed_that_makes_nothing_of_the_result_is_said_without_a_source_type(t
 def test_a_result_of_no_one_file_was_created(tmp_path, sealer, declaration):
     path = make(tmp_path, ".mp4")
     sealer.seal(path, path, declaration, None)
-    (manifest,) = read_store(path).manifests
+    (manifest,) = store_of(path).manifests
     assert (manifest.actions[0].name, manifest.actions[0].source_type) == ("c2pa.created", SourceType.COMPOSITE.value)
     assert "ingredients" not in active(path)
 
@@ -189,7 +195,7 @@ def test_the_manifest_of_what_it_was_made_of_is_kept(tmp_path, sealer, root, dec
         made.replace(sidecar_of(parent))
     path = make(tmp_path, suffix)
     made = sealer.seal(path, path, declaration, parent)
-    store = read_store(path, made, root.pem)
+    store = store_of(path, made, root.pem)
     assert store.verdict is Verdict.TRUSTED
     assert [manifest.program.split(" org.")[0] for manifest in store.manifests] == ["FaceFusion 9.8", "Other 1"]
     assert store.manifests[1].verified
@@ -202,7 +208,7 @@ def test_a_source_under_a_wrong_name_keeps_its_manifest(tmp_path, sealer, declar
     parent = parent.rename(tmp_path / "photo.jpg")
     path = make(tmp_path, ".jpg")
     sealer.seal(path, path, declaration, parent)
-    assert len(read_store(path).manifests) == 2
+    assert len(store_of(path).manifests) == 2
 
 
 def test_a_source_that_was_changed_after_it_was_signed_is_kept_and_said_to_be(tmp_path, sealer, declaration):
@@ -213,7 +219,7 @@ def test_a_source_that_was_changed_after_it_was_signed_is_kept_and_said_to_be(tm
     parent.write_bytes(flipped(signed, signed.index(before[-60:-30])))
     path = make(tmp_path, ".jpg")
     sealer.seal(path, path, declaration, parent)
-    store = read_store(path)
+    store = store_of(path)
     assert store.verdict is Verdict.UNKNOWN_SIGNER
     assert [manifest.verified for manifest in store.manifests] == [True, False]
 
