@@ -12,6 +12,9 @@ from facefusion.provenance.manifests import Action, Manifest, Store, Verdict
 SCHEMA = 1
 """Of the JSON document. It rises when a field goes or changes its meaning."""
 
+MOST_ACTIONS, MOST_FAULTS = 20, 5
+"""That are told to people."""
+
 _ANSWERS = {
     Answer.UNMARKED: "no mark says that it was altered",
     Answer.ALTERED: "marked as altered",
@@ -58,13 +61,16 @@ def _store_lines(store: Store) -> Iterator[str]:
         return
     first = store.manifests[0] if store.manifests else None
     yield f"manifest {place}: {store.verdict.value}{_signer(store, first)}"
-    for fault in store.faults:
+    for fault in store.faults[:MOST_FAULTS]:
         yield f"  since {shown(fault)}"
     for number, manifest in enumerate(store.manifests):
         if number:
             yield f"  made of a file with a manifest of its own{_source(manifest)}"
-        for action in manifest.actions:
-            yield f"{'    ' if number else '  '}{_action(action)}"
+        indent = "    " if number else "  "
+        for action in manifest.actions[:MOST_ACTIONS]:
+            yield f"{indent}{_action(action)}"
+        if len(manifest.actions) > MOST_ACTIONS:
+            yield f"{indent}and {len(manifest.actions) - MOST_ACTIONS} actions more"
 
 
 def _signer(store: Store, manifest: Manifest | None) -> str:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from facefusion.core.errors import InputError
 from facefusion.provenance.records import sidecar_of
 from facefusion.provenance.rules import library_rules
 from facefusion.provenance.signing.formats import media_type_of
+from facefusion.provenance.xmp.scan import opened
 
 if TYPE_CHECKING:
     import c2pa
@@ -40,6 +40,7 @@ FAULTS = dict.fromkeys(
     "signingCredential.invalid": "the certificate is not one that may sign",
 }
 """The common ones of the specification's codes (15.2.2) in our words."""
+NO_STORE = ("it holds no manifests",)
 REMOTE = "Remote: must fetch remote manifests from url "
 BLOCK = 1 << 20
 
@@ -121,9 +122,22 @@ def stores_of(path: Path, anchors: str | None = None) -> tuple[Store, ...]:
         InputError: the file cannot be read at all.
         SetupError: the anchors are none.
     """
-    side_cars = dict.fromkeys((sidecar_of(path), path.with_suffix(".c2pa")))
-    found = [read_store(path, None, anchors), *(read_store(path, one, anchors) for one in side_cars if one.is_file())]
+    found = [read_store(path, None, anchors)]
+    if sidecar_of(path).is_file():
+        found.append(read_store(path, sidecar_of(path), anchors))
+    shared = path.with_suffix(".c2pa")
+    if shared.is_file() and shared not in (path, sidecar_of(path)):
+        store = read_store(path, shared, anchors)
+        # Files of one name with different endings share it: it is another's.
+        others = store is not None and store.verdict is Verdict.BROKEN and _share_name(path)
+        found.append(None if others else store)
     return tuple(store for store in found if store is not None)
+
+
+def _share_name(path: Path) -> bool:
+    """Whether another file has the same name but for its ending."""
+    taken = (path.name, path.with_suffix(".c2pa").name)
+    return any(one.stem == path.stem and one.name not in taken for one in path.parent.iterdir())
 
 
 def read_store(path: Path, side_car: Path | None = None, anchors: str | None = None) -> Store | None:
@@ -137,34 +151,33 @@ def read_store(path: Path, side_car: Path | None = None, anchors: str | None = N
     Raises:
         InputError: one of the files cannot be read at all.
     """
-    try:
-        with path.open("rb") as file:
-            if side_car is None:
-                return _read(path, file, None, anchors)
-            if side_car.stat().st_size > LARGEST_SIDE_CAR:
-                return Store(Verdict.BROKEN, faults=(f"longer than {LARGEST_SIDE_CAR >> 20} MiB",), side_car=side_car)
-            return _read(path, file, side_car, anchors)
-    except OSError as error:
-        raise InputError(f"{error.filename or path} cannot be read: {error.strerror or error}", "Check it.") from error
+    with opened(path) as file:
+        if side_car is None:
+            return _read(path, file, None, anchors)
+        with opened(side_car) as beside:
+            data = beside.read(LARGEST_SIDE_CAR + 1)
+        if len(data) > LARGEST_SIDE_CAR:
+            return Store(Verdict.BROKEN, faults=(f"longer than {LARGEST_SIDE_CAR >> 20} MiB",), side_car=side_car)
+        store = _read(path, file, data or b"\0", anchors)
+    return Store(Verdict.BROKEN, (), NO_STORE, side_car) if store is None else replace(store, side_car=side_car)
 
 
-def _read(path: Path, file: BinaryIO, side_car: Path | None, anchors: str | None) -> Store | None:
+def _read(path: Path, file: BinaryIO, data: bytes | None, anchors: str | None) -> Store | None:
     import c2pa  # noqa: PLC0415 - a library of 30 MB that only marks need
 
-    data = None if side_car is None else side_car.read_bytes() or b"\0"
     context = c2pa.Context.from_dict(library_rules(anchors))
     try:
         with c2pa.Reader(media_type_of(path, file), file, manifest_data=data, context=context) as reader:
-            return _store(reader, side_car)
+            return _store(reader)
     except (c2pa.C2paError.ManifestNotFound, c2pa.C2paError.NotSupported):
         return None
     except c2pa.C2paError as error:
         text = str(error)
         if text.startswith(REMOTE):
             return Store(Verdict.ELSEWHERE, faults=(text.removeprefix(REMOTE),))
-        if side_car is None and not _holds_store(file):
+        if data is None and not _holds_store(file):
             return None  # it is broken, or of a kind that holds none
-        return Store(Verdict.BROKEN, faults=(_cause(text),), side_car=side_car)
+        return Store(Verdict.BROKEN, faults=(_cause(text),))
 
 
 def _cause(text: str) -> str:
@@ -183,7 +196,7 @@ def _holds_store(file: BinaryIO) -> bool:
     return False
 
 
-def _store(reader: c2pa.Reader, side_car: Path | None) -> Store:
+def _store(reader: c2pa.Reader) -> Store:
     said = _table(json.loads(reader.json()))
     state = said.get("validation_state")
     faults = tuple(_faults(_table(said.get("validation_results"))))
@@ -193,7 +206,7 @@ def _store(reader: c2pa.Reader, side_car: Path | None) -> Store:
         verdict = Verdict.UNKNOWN_SIGNER
     else:
         verdict, faults = Verdict.BROKEN, faults or ("it does not say why",)
-    return Store(verdict, tuple(_manifests(said)), faults if verdict is Verdict.BROKEN else (), side_car)
+    return Store(verdict, tuple(_manifests(said)), faults if verdict is Verdict.BROKEN else ())
 
 
 def _faults(results: Mapping[str, object]) -> Iterator[str]:

@@ -6,19 +6,19 @@ What a file is, its first bytes say, never its name. Broken files give what is f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from facefusion.core.errors import InputError
 from facefusion.provenance.xmp import asf, boxes, gif, jpeg, matroska, png, riff, tiff
-from facefusion.provenance.xmp.packet import BrokenPacketError, source_types_in
-from facefusion.provenance.xmp.scan import DAMAGE, Scan
+from facefusion.provenance.xmp.packet import LARGEST, BrokenPacketError, source_types_in
+from facefusion.provenance.xmp.scan import DAMAGE, Scan, opened
 
 Found = TypeVar("Found", bytes, str)
 
-MOST_PACKETS = 100
-"""Of one file: more are no packets of a picture."""
+MOST_FOUND = 100
+"""Packets, tags and values of one file: more are not there to tell anybody anything."""
+MOST_BYTES = 2 * LARGEST
+"""Of the packets of one file, together."""
 
 
 class _Format(NamedTuple):
@@ -69,19 +69,19 @@ def source_types(path: Path) -> tuple[str, ...]:
             found += source_types_in(packet)
         except BrokenPacketError:
             continue
-    return tuple(dict.fromkeys(one for one in found if one))
+    return tuple(dict.fromkeys(one for one in found if one))[:MOST_FOUND]
 
 
 def _looked_through(path: Path, look: Callable[[Scan], Iterator[Found]]) -> list[Found]:
     found: list[Found] = []
-    try:
-        with path.open("rb") as file:
-            try:
-                found.extend(islice(look(Scan(file, path.stat().st_size)), MOST_PACKETS))
-            except DAMAGE:
-                return found
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}", "Check the path.") from error
+    with opened(path) as file:
+        try:
+            for one in look(Scan(file, path.stat().st_size)):
+                found.append(one)
+                if len(found) == MOST_FOUND or sum(map(len, found)) > MOST_BYTES:
+                    break
+        except DAMAGE:
+            return found
     return found
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import stat
 import struct
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO
 
+from facefusion.core.errors import InputError
 from facefusion.provenance.xmp.packet import LARGEST
 
 MOST_PARTS = 1_000_000
@@ -13,6 +18,22 @@ MOST_PARTS = 1_000_000
 
 DAMAGE = (EOFError, IndexError, ValueError, struct.error, zlib.error)
 """What reading a broken file raises."""
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to look through.
+
+    Raises:
+        InputError: it cannot be read, or it is no file: a pipe might be waited for without end.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise InputError(f"{path} cannot be looked at: it is no regular file", "Name a file.")
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}", "Check the path.") from error
 
 
 class Scan:
