@@ -126,3 +126,44 @@ def test_watchers_of_one_user_are_limited(api):
     assert watch(api, job).status_code == 200
     assert answer.status_code == 429
     assert answer.json()["fault"] == f"you watch {MOST_STREAMS} jobs already"
+
+
+SCOPE = {"type": "http", "asgi": {"spec_version": "2.3"}}
+
+
+async def stream(api, job, receive, send):
+    """Have a watcher told as a web server does it."""
+    await asyncio.wait_for(events.EventStream(api.service, "user:ann", job, None)(SCOPE, receive, send), 20)
+
+
+def nobody_watches(api):
+    with contextlib.ExitStack() as stack:
+        for _ in range(MOST_STREAMS):
+            stack.enter_context(api.service.streams.watching("user:ann"))
+        return True
+
+
+def test_whoever_goes_away_is_told_nothing_more_and_counts_no_more(api):
+    job, told = api.job(), []
+
+    async def receive():
+        await asyncio.sleep(0.3)
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        told.append(message)
+
+    asyncio.run(stream(api, job, receive, send))
+    assert [message["type"] for message in told] == ["http.response.start", "http.response.body"]
+    assert nobody_watches(api)
+
+
+def test_whoever_takes_nothing_is_given_up(api, monkeypatch):
+    monkeypatch.setattr(events, "PATIENCE_SECONDS", 0.2)
+    job = api.job()
+
+    async def never(*_):
+        await asyncio.Event().wait()
+
+    asyncio.run(stream(api, job, never, never))
+    assert nobody_watches(api)

@@ -13,7 +13,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from facefusion.core.errors import FaceFusionError
 from facefusion.service.api.access import Reader, ServiceOf
@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 QUIET_SECONDS = 15.0
 """After which a line without meaning keeps proxies from closing the connection, and the job is looked at again."""
+PATIENCE_SECONDS = 60.0
+"""After which a watcher who takes nothing is one no longer: the connection lives, and nobody reads."""
 LOOK_SECONDS = 0.5
 """How often a stream looks whether the service ends."""
 
@@ -57,8 +59,13 @@ class EventStream(StreamingResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Tell them, as long as they listen."""
-        with self._streams.watching(self._subject):
-            await super().__call__(scope, receive, send)
+
+        async def patient(message: Message) -> None:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await send(message)
+
+        with self._streams.watching(self._subject), contextlib.suppress(TimeoutError):
+            await super().__call__(scope, receive, patient)
 
 
 @router.get(
