@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from facefusion.core.errors import OptionError, UsageError
+from facefusion.core.wording import shown
 
 SECTION = re.compile(r"\[(?P<name>[^\]]+)\]\s*")
 ENTRY = re.compile(r"(?P<key>[^=:\s][^=:]*?)\s*[=:]\s*(?P<value>.*)")
@@ -72,21 +73,25 @@ def parse_ini(text: str, name: str) -> tuple[IniEntry, ...]:
             section, last = heading["name"], None
             if section in sections:
                 raise OptionError(
-                    f"{place}: section [{section}] is there twice, first at {sections[section]}", "Join the two."
+                    f"{place}: section [{shown(section)}] is there twice, first at {sections[section]}", "Join the two."
                 )
             sections[section] = place
             continue
         match = ENTRY.fullmatch(content)
         if match is None:
-            raise OptionError(f"{place}: {content!r} is neither a section nor a key", "Write it as: key = value.")
+            raise OptionError(
+                f"{place}: {shown(repr(content))} is neither a section nor a key", "Write it as: key = value."
+            )
         if not section:
             raise OptionError(
-                f"{place}: key {match['key']} stands before the first section", "Put it below its [section]."
+                f"{place}: key {shown(match['key'])} stands before the first section", "Put it below its [section]."
             )
         last = (section, match["key"].lower())
         if last in entries:
             first = entries[last].place
-            raise OptionError(f"{place}: key {last[1]} is there twice in [{section}], first at {first}", "Keep one.")
+            raise OptionError(
+                f"{place}: key {shown(last[1])} is there twice in [{shown(section)}], first at {first}", "Keep one."
+            )
         entries[last] = _Entry(place, [match["value"]])
     return tuple(
         IniEntry(section, key, _percent("\n".join(entry.lines).strip()), entry.place)

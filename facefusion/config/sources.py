@@ -188,12 +188,15 @@ def _unknown(schema: Schema, entry: IniEntry) -> OptionError:
     belongs = f"{entry.key} belongs in section [{homes[0]}]." if homes else ""
     if entry.section not in sections:
         return OptionError(
-            f"{entry.place}: there is no section [{entry.section}]", belongs or hint(entry.section, sections, "[{}]")
+            f"{entry.place}: there is no section [{shown(entry.section)}]",
+            belongs or hint(entry.section, sections, "[{}]"),
         )
     if homes:
-        return OptionError(f"{entry.place}: [{entry.section}] has no key {entry.key}", belongs)
+        return OptionError(f"{entry.place}: [{shown(entry.section)}] has no key {shown(entry.key)}", belongs)
     keys = [key for section, key in places if section == entry.section]
-    return OptionError(f"{entry.place}: [{entry.section}] has no key {entry.key}", hint(entry.key, keys, "{}"))
+    return OptionError(
+        f"{entry.place}: [{shown(entry.section)}] has no key {shown(entry.key)}", hint(entry.key, keys, "{}")
+    )
 
 
 def hint(word: str, known: Iterable[str], form: str) -> str:

@@ -55,6 +55,10 @@ def test_inline_comments_are_part_of_the_value():
         ("b = 1\n", "f.ini:1: key b stands before the first section. Put it below its [section]."),
         ("[a]\nnonsense\n", "f.ini:2: 'nonsense' is neither a section nor a key. Write it as: key = value."),
         ("[a]\n= 3\n", "f.ini:2: '= 3' is neither a section nor a key. Write it as: key = value."),
+        (
+            "[" * 9998,
+            f"f.ini:1: '{'[' * 199}... (10000 characters) is neither a section nor a key. Write it as: key = value.",
+        ),
     ],
 )
 def test_what_cannot_be_understood_is_named_with_its_line(text, message):
