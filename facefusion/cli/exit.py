@@ -16,6 +16,10 @@ FAILED = 1
 """Where something failed, or there was nothing to do."""
 
 
+REFUSED = ContentRefusedError.exit_code
+"""Where several were worked on, and nothing failed but what the content filter refused."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What a run came to that did not end well."""
@@ -26,6 +30,11 @@ class Verdict:
     message: str
     """For the user, in one line."""
     error: BaseException
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the content filter refused the target."""
+        return isinstance(self.error, ContentRefusedError)
 
 
 def verdict(error: BaseException, stop: StopToken) -> Verdict:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from facefusion.cli.command import Context
-from facefusion.cli.exit import FAILED, Verdict, announce, conclude, say_too_late
+from facefusion.cli.exit import FAILED, REFUSED, Verdict, announce, conclude, say_too_late
 from facefusion.cli.step import process
 from facefusion.cli.step_failure import IN_JOB, Wording, change_of_step, kept, outcome, spoken, with_files
 from facefusion.config.frozen import thaw
@@ -96,7 +96,7 @@ class FrozenSteps:
         except Exception as error:  # noqa: BLE001 - whatever it is, the step has failed, and others go on
             end = outcome(error, context.stop)
             self._say(end, task)
-            return StepResult(kept(end, task, context.state.snapshot.schema), is_whole=False)
+            return StepResult(kept(end, task, context.state.snapshot.schema), is_whole=False, is_refused=end.is_refusal)
         finally:
             context.events.emit(StepFinished())
         return StepResult(with_files(task, done.fault) if done.fault else "")
@@ -148,7 +148,7 @@ class JobVoice:
     def job_ended(self, job: Job) -> None:
         """Say what the job came to."""
         failed = sum(step.has_failed for step in job.steps)
-        fields = {"event": "job_ended", "job": job.name, "status": job.status.value, "failed_steps": failed}
+        fields = {"event": "job_ended", "job": job.name, "status": job.state, "failed_steps": failed}
         level = "info" if job.status is JobStatus.COMPLETED else "error"
         self._context.terminal.line(self.conclusion(job, failed), level, fields=fields)
 
@@ -156,6 +156,8 @@ class JobVoice:
         """What a job came to, of which so many steps failed."""
         if job.status is JobStatus.COMPLETED:
             return f"Job {job.name} is complete."
+        if job.is_rejected:
+            return f"the job {job.name} was rejected: the content filter refused {failed} of {len(job.steps)} steps."
         return (
             f"the job {job.name} has failed: {failed} of {len(job.steps)} steps. "
             f"job-retry {job.word} does again what is not complete."
@@ -184,8 +186,10 @@ def run_job(context: Context, job_id: str, run: Callable[[str], Job]) -> int:
         word = shlex.quote(job_id)
         return say_stopped(context, f"the job {job_id} stays queued, and job-run {word} goes on with it.")
     if context.stop.requested:
-        return say_too_late(context.terminal, f"the job {job.name} was {job.status.value}")
-    return 0 if job.status is JobStatus.COMPLETED else FAILED
+        return say_too_late(context.terminal, f"the job {job.name} was {job.state}")
+    if job.status is JobStatus.COMPLETED:
+        return 0
+    return REFUSED if job.is_rejected else FAILED
 
 
 def say_stopped(context: Context, hint: str) -> int:

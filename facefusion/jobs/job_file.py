@@ -1,8 +1,8 @@
 """A job's file: FaceFusion's JSON, with a version of our own beside its version.
 
 FaceFusion writes ``version``, ``date_created``, ``date_updated`` and ``steps`` of ``status`` and ``args``. We add
-``format``, ``id``, ``date_submitted``, and to a step ``format``, ``error``, ``number``, ``delivered`` and ``file``; all
-may be missing.
+``format``, ``id``, ``date_submitted``, and to a step ``format``, ``error``, ``refused``, ``number``, ``delivered`` and
+``file``; all may be missing.
 """
 
 from __future__ import annotations
@@ -110,6 +110,8 @@ def _text_of_step(step: JobStep) -> str:
         table["format"] = FORMAT
     if step.fault:
         table["error"] = step.fault
+    if step.refused:
+        table["refused"] = True
     if step.number is not None:
         table["number"] = step.number
     if step.delivered:
@@ -182,6 +184,7 @@ def _step(table: object, index: int, path: Path) -> JobStep:
         status=STEP_STATUSES[status],
         args=args,
         fault=fault if isinstance(fault, str) else "",
+        refused=table.get("refused") is True,
         number=number,
         delivered=table.get("delivered") is True,
         kept=kept if isinstance(kept, str) and names_step_file(path.stem, kept) else "",

@@ -23,6 +23,11 @@ class JobStatus(Enum):
     """A step failed, or the process that ran the job ended before its time; can be retried."""
 
 
+REJECTED = "rejected"
+"""What a failed job is said to be of which the content filter refused all that failed. Its file lies among those that
+failed: FaceFusion knows no other folder for it."""
+
+
 class StepStatus(Enum):
     """Where a step stands."""
 
@@ -43,6 +48,8 @@ class JobStep:
     """The settings as they were frozen when the step was added: values of JSON by the options' names."""
     fault: str = ""
     """Why it failed; empty where it did not."""
+    refused: bool = False
+    """Whether it failed since the content filter refused its target."""
     number: int | None = None
     """What stands for the step in the name of its file; its index where none.
 
@@ -101,6 +108,17 @@ class Job:
     def name(self) -> str:
         """What the user calls it."""
         return self.typed or self.id
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether it failed for nothing but what the content filter refused."""
+        failed = [step for step in self.steps if step.has_failed]
+        return self.status is JobStatus.FAILED and bool(failed) and all(step.refused for step in failed)
+
+    @property
+    def state(self) -> str:
+        """Where it stands, for people and machines: its status, or :data:`REJECTED`."""
+        return REJECTED if self.is_rejected else self.status.value
 
     @property
     def word(self) -> str:

@@ -138,7 +138,7 @@ class JobRun:
         task, own = self._task(index), self._own(index)
         # What will lie there is this step's, also where the process is killed before it is known to.
         kept = self._job.steps[index].kept if own is None else _absolute(own)
-        self._save(index, status=StepStatus.STARTED, fault="", delivered=False, kept=kept)
+        self._save(index, status=StepStatus.STARTED, fault="", refused=False, delivered=False, kept=kept)
         task = replace(task, step=self._job.steps[index])
         try:
             result = self._means.execute(task)
@@ -153,7 +153,7 @@ class JobRun:
         status = StepStatus.FAILED if result.fault else StepStatus.COMPLETED
         changes = {"delivered": output is not None} if status is StepStatus.COMPLETED else {}
         try:
-            is_recorded = self._record(task, status=status, fault=result.fault, **changes)
+            is_recorded = self._record(task, status=status, fault=result.fault, refused=result.is_refused, **changes)
         except FaceFusionError as error:
             if output is not None:
                 self._means.listener.delivered(output)

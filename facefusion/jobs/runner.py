@@ -19,6 +19,8 @@ class Tally:
     """Jobs that there were, those that other processes ran among them."""
     failed: int
     """Jobs that failed, or could not be run."""
+    rejected: int = 0
+    """Those of them of which the content filter refused all that failed."""
 
 
 class JobRunner(RunMeans):
@@ -84,7 +86,7 @@ class JobRunner(RunMeans):
 
     def _all(self, status: JobStatus) -> Tally:
         scan = self.store.scan(status)
-        failed = len(scan.faults)
+        failed, rejected = len(scan.faults), 0
         for fault in scan.faults:
             self.listener.failed(fault)
         for job in scan.jobs:
@@ -92,21 +94,23 @@ class JobRunner(RunMeans):
                 break
             self.stop.check()
             try:
-                failed += self._fails(job, status)
+                ended = self._ended(job, status)
+                failed += ended is not None and ended.status is not JobStatus.COMPLETED
+                rejected += ended is not None and ended.is_rejected
             except Exception as error:  # noqa: BLE001 - whatever befalls one job is no reason to leave the others
                 self.listener.failed(error)
                 failed += 1
-        return Tally(len(scan.jobs) + len(scan.faults), failed)
+        return Tally(len(scan.jobs) + len(scan.faults), failed, rejected)
 
-    def _fails(self, listed: Job, status: JobStatus) -> bool:
-        """Run one of several jobs, unless another process is, or was, quicker."""
+    def _ended(self, listed: Job, status: JobStatus) -> Job | None:
+        """Run one of several jobs; none where another process is, or was, quicker."""
         with contextlib.ExitStack() as stack:
             try:
                 job = stack.enter_context(self.store.hold(listed.id))
             except JobBusyError:
                 self.listener.noticed(f"The job {listed.name} is passed over: another process runs it.")
-                return False
-            return job.status is status and self._go_on(job).status is not JobStatus.COMPLETED
+                return None
+            return self._go_on(job) if job.status is status else None
 
     def _go_on(self, job: Job) -> Job:
         """Run a job that is held, and is queued or has failed."""
@@ -120,7 +124,7 @@ class JobRunner(RunMeans):
 
 def _queued_again(step: JobStep) -> JobStep:
     status = step.status if step.status is StepStatus.COMPLETED else StepStatus.QUEUED
-    return replace(step, status=status, fault="")
+    return replace(step, status=status, fault="", refused=False)
 
 
 def _remedy(job: Job) -> str:

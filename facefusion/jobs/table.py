@@ -46,7 +46,7 @@ def ago(moment: datetime | None, now: datetime) -> str:
 
 
 def _row(job: Job, now: datetime) -> tuple[str, ...]:
-    return (printable(job.name), str(len(job.steps)), ago(job.created, now), ago(job.updated, now), job.status.value)
+    return (printable(job.name), str(len(job.steps)), ago(job.created, now), ago(job.updated, now), job.state)
 
 
 def _faults(job: Job) -> Iterator[str]:

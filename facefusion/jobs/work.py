@@ -44,6 +44,8 @@ class StepResult:
     """Why it failed; empty where it did not."""
     is_whole: bool = True
     """Whether what it was to write is there. It may be for all that it failed."""
+    is_refused: bool = False
+    """Whether it failed since the content filter refused its target."""
 
 
 class StepExecutor(Protocol):

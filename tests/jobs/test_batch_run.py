@@ -118,10 +118,12 @@ def test_halt_on_error_leaves_the_rest_to_the_retry(call):
 
 
 @pytest.mark.parametrize("source", ["faces/ann.jpg", "faces/*"])
-def test_a_refused_target_is_a_step_that_failed(call, source):
+def test_a_refused_target_ends_a_batch_with_a_status_of_its_own(call, source):
     refusing = Failing("out/0.mp4", failure=ContentRefusedError("that is refused"))
-    code, out, _ = call("batch-run", "-s", source, "-t", "clips/a.mp4", "-o", "out/{index}.mp4", application=refusing)
-    assert (code, out) == (1, ["out/1.mp4"] if "*" in source else [])
+    code, out, err = call("batch-run", "-s", source, "-t", "clips/a.mp4", "-o", "out/{index}.mp4", application=refusing)
+    done = ["out/1.mp4"] if "*" in source else []
+    assert (code, out) == (3, done)
+    assert err[-1] == f"error: {len(done)} of {len(done) + 1} done, 1 refused by the content filter."
 
 
 def test_a_stopped_batch_goes_on_where_it_was(call):

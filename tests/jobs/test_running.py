@@ -103,15 +103,12 @@ def test_a_headless_run_and_a_run_are_the_same_but_for_the_job(call):
     assert values[0] == values[1]
 
 
-@pytest.mark.parametrize(
-    ("failure", "code"),
-    [(MediaError("target.mp4 breaks off", "Repair it."), 1), (ContentRefusedError("target.mp4 is refused"), 3)],
-)
-def test_a_headless_run_that_fails_stays_as_a_failed_job_which_is_retried(call, failure, code):
+def test_a_headless_run_that_fails_stays_as_a_failed_job_which_is_retried(call):
+    failure = MediaError("target.mp4 breaks off", "Repair it.")
     found = call("headless-run", *REQUEST, application=FakeApplication(failure=failure))
     ((name, job),) = job_files().items()
     job_id = Path(name).stem
-    assert found[:2] == (code, "")
+    assert found[:2] == (1, "")
     assert found[2].endswith(
         f"This run is kept as the job {job_id}; job-retry {job_id} does it again.\nerror: {failure}\n"
     )
@@ -124,15 +121,16 @@ def test_a_headless_run_that_fails_stays_as_a_failed_job_which_is_retried(call, 
 
 
 @pytest.mark.parametrize(
-    "failure",
+    ("failure", "exit_code"),
     [
-        UsageError("the video is trimmed to nothing", "Give --trim-frame-end a larger number."),
-        ModelError("the model inswapper_128 is not in this version", "Choose another with --face-swapper-model."),
+        (UsageError("the video is trimmed to nothing", "Give --trim-frame-end a larger number."), 2),
+        (ModelError("the model inswapper_128 is not in this version", "Choose another with --face-swapper-model."), 2),
+        (ContentRefusedError("it is refused", "Use another target."), 3),
     ],
 )
-def test_a_headless_run_that_would_fail_again_is_not_said_to_be_kept(call, failure):
+def test_a_headless_run_that_would_fail_again_is_not_said_to_be_kept(call, failure, exit_code):
     code, _, err = call("headless-run", *REQUEST, "--log-level", "info", application=FakeApplication(failure=failure))
-    assert (code, err.splitlines()[-1]) == (2, f"error: {failure}")
+    assert (code, err.splitlines()[-1]) == (exit_code, f"error: {failure}")
     assert "job" not in err
     ((name, job),) = job_files().items()
     assert name.startswith("failed/")
@@ -340,20 +338,54 @@ def test_halt_on_error_ends_a_job(call, queue):
 
 
 @pytest.mark.parametrize(
-    ("failure", "fault"),
+    ("failure", "code", "fault"),
     [
-        (ContentRefusedError("target.mp4 is refused", "Choose another."), "target.mp4 is refused. Choose another."),
+        (ContentRefusedError("target.mp4 is refused", "Choose another."), 3, "target.mp4 is refused. Choose another."),
         (
             MemoryError(),
+            1,
             "target target.mp4: memory does not suffice. Set --system-memory-limit, or process a smaller file.",
         ),
-        (ZeroDivisionError("oops"), "target target.mp4: unexpected ZeroDivisionError: oops in fakes.py, line "),
+        (ZeroDivisionError("oops"), 1, "target target.mp4: unexpected ZeroDivisionError: oops in fakes.py, line "),
     ],
 )
-def test_whatever_befalls_a_step_is_written_down(call, queue, failure, fault):
+def test_whatever_befalls_a_step_is_written_down(call, queue, failure, code, fault):
     queue("demo", ("-t", "target.mp4", "-o", "one.mp4"))
-    assert call("job-run", "demo", application=FakeApplication(failure=failure))[0] == 1
+    assert call("job-run", "demo", application=FakeApplication(failure=failure))[0] == code
     assert job_files()["failed/demo.json"]["steps"][0]["error"].startswith(fault)
+
+
+REFUSAL = ContentRefusedError("target.mp4 is refused", "Choose another.")
+
+
+def test_a_job_is_rejected_where_nothing_failed_but_what_was_refused(call, queue):
+    queue("demo", ("-t", "target.mp4", "-o", "one.mp4"), ("-t", "other.mp4", "-o", "two.mp4"))
+    application = Failing("target.mp4", REFUSAL)
+    code, out, err = call("job-run", "demo", "--log-level", "warn", application=application)
+    assert (code, out) == (3, "two.mp4\n")
+    assert err.splitlines()[-1] == "error: the job demo was rejected: the content filter refused 1 of 2 steps."
+    steps = job_files()["failed/demo.json"]["steps"]
+    assert [(step["status"], step.get("refused")) for step in steps] == [("failed", True), ("completed", None)]
+    listed = call("job-list", "failed")[1].splitlines()
+    assert listed[1].split()[-1] == "rejected"
+    assert listed[2] == "  step 0: target.mp4 is refused. Choose another."
+    assert call("job-retry", "demo", "--log-level", "warn") == (0, "one.mp4\n", "")
+    assert "refused" not in str(job_files()["completed/demo.json"])
+
+
+def test_a_job_has_failed_where_another_step_failed_too(call, queue):
+    queue("demo", ("-t", "target.mp4", "-o", "one.mp4"), ("-t", "gone.mp4", "-o", "two.mp4"))
+    code, _, err = call("job-run", "demo", "--log-level", "warn", application=Failing("target.mp4", REFUSAL))
+    assert code == 1
+    assert err.splitlines()[-1].startswith("error: the job demo has failed: 2 of 2 steps. ")
+
+
+@pytest.mark.parametrize(("second", "code"), [("target.mp4", 3), ("gone.mp4", 1)])
+def test_several_jobs_end_as_rejected_where_all_that_failed_are(call, queue, second, code):
+    queue("one", ("-t", "target.mp4", "-o", "one.mp4"))
+    queue("two", ("-t", second, "-o", "two.mp4"))
+    queue("three", ("-t", "other.mp4", "-o", "three.mp4"))
+    assert call("job-run-all", application=Failing("target.mp4", REFUSAL))[:2] == (code, "three.mp4\n")
 
 
 def test_held_frames_fail_a_step_where_the_user_wants_it(call, queue):

@@ -101,4 +101,6 @@ class _BatchVoice(JobVoice):
         count = f"{done} of {len(job.steps)} done"
         if job.status is JobStatus.COMPLETED:
             return f"{count}."
+        if job.is_rejected:
+            return f"{count}, {failed} refused by the content filter."
         return f"{count}, {failed} failed. job-retry {job.word} does again what is not done."

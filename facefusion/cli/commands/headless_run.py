@@ -11,7 +11,7 @@ from facefusion.cli.step import finish, held_fault, process
 from facefusion.cli.step_failure import kept, outcome, with_files
 from facefusion.config.frozen import freeze
 from facefusion.config.state import Snapshot
-from facefusion.core.errors import FaceFusionError, SetupError, Stopped, UsageError
+from facefusion.core.errors import ContentRefusedError, FaceFusionError, SetupError, Stopped, UsageError
 from facefusion.core.report import RunReport
 from facefusion.jobs.model import Job, JobStatus
 from facefusion.jobs.work import StepResult, StepTask
@@ -80,7 +80,7 @@ class _OwnStep:
         except Exception as error:  # noqa: BLE001 - raised again by who asked for the step
             end = outcome(error, context.stop)
             self._end = error
-            return StepResult(kept(end, task, self._settings.schema), is_whole=False)
+            return StepResult(kept(end, task, self._settings.schema), is_whole=False, is_refused=end.is_refusal)
         self._end = report
         fault = held_fault(report, self._settings)
         return StepResult(with_files(task, fault) if fault else "")
@@ -93,7 +93,7 @@ class _OwnStep:
     @property
     def may_go_otherwise(self) -> bool:
         """Whether doing the same again may end differently: not where what was asked for, or the set-up, is wrong."""
-        return not isinstance(self._end, UsageError | SetupError)
+        return not isinstance(self._end, UsageError | SetupError | ContentRefusedError)
 
     def report(self) -> RunReport:
         """The report of the step, or what it raised."""

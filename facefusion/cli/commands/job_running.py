@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable
 
 from facefusion.cli.command import Context
-from facefusion.cli.exit import FAILED, say_too_late
+from facefusion.cli.exit import FAILED, REFUSED, say_too_late
 from facefusion.cli.job_work import JobVoice, job_runner, run_job, say_stopped
 from facefusion.cli.jobs_folder import open_store
 from facefusion.core.errors import JobError, Stopped
@@ -55,4 +55,6 @@ def _run_all(
         raise nothing
     if context.stop.requested:
         return say_too_late(context.terminal, "all jobs were run")
+    if tally.failed and tally.failed == tally.rejected:
+        return REFUSED
     return FAILED if tally.failed else 0
