@@ -2,8 +2,9 @@
 # make test   sets up and runs the tests, as many at once as there are cores (ARGUMENTS="-n 0": one after the other)
 # make test-long  sets up and runs the long proofs, one after the other: kills at many moments, long videos, a thousand
 #             jobs in one process, a queue of ten thousand, broken files of every kind
-# make test-service  sets up with the packages of the service and runs its tests, which need redis-server, promtool and
-#             amtool (Debian: redis-server, prometheus, prometheus-alertmanager), and fails where one is missing
+# make test-service  sets up with the packages of the service and runs its tests, which need programs of Debian's packages
+#             redis-server, prometheus, prometheus-alertmanager, nginx-light and libimage-exiftool-perl, and fails where
+#             one is missing
 # make test-service-long  the same for its long proofs: ten thousand jobs, a job that kills workers
 # make speed  sets up, measures for half a minute and warns where a run takes longer over its floor than is kept
 # make check  sets up and runs the formatter, the linter, the type checker, the import contracts

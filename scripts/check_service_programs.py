@@ -12,6 +12,7 @@ PROGRAMS = {
     "promtool": "prometheus",
     "amtool": "prometheus-alertmanager",
     "nginx": "nginx-light",
+    "exiftool": "libimage-exiftool-perl",
 }
 """Each program and the Debian package that has it."""
 

@@ -9,8 +9,8 @@ def test_what_is_missing_is_named_with_its_package(monkeypatch, capsys):
     monkeypatch.setattr("shutil.which", lambda name, path=None: name if (name, path) in there else None)
     assert check_service_programs.main() == 1
     assert capsys.readouterr().err == (
-        "The tests of the service need redis-server, amtool: apt-get install --no-install-recommends redis-server "
-        "prometheus-alertmanager\n"
+        "The tests of the service need redis-server, amtool, exiftool: apt-get install --no-install-recommends "
+        "redis-server prometheus-alertmanager libimage-exiftool-perl\n"
     )
 
 
