@@ -233,6 +233,23 @@ class Engine:
         sessions = self._sessions
         return Activity() if sessions is None else sessions.activity
 
+    def video_shortage(self, snapshot: Snapshot) -> str:
+        """What is missing of a device's memory for any work with these settings, in a sentence; empty where nothing is.
+
+        Where models are loaded nothing is: a step says how much more it needs.
+        """
+        return "" if self._sessions is None else self._sessions.video_shortage(snapshot)
+
+    def missing_models(self, snapshot: Snapshot) -> list[str]:
+        """Names of the models that a step with these settings would have to fetch first. Nothing is fetched.
+
+        Raises:
+            ModelError: a name that is set is no model's.
+        """
+        from facefusion.app.step_models import missing_models  # noqa: PLC0415 - see the module's docstring
+
+        return missing_models(snapshot)
+
     def release_models(self) -> None:
         """Unload every model and forget what was kept from one step to the next."""
         if self._sessions is not None:

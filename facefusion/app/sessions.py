@@ -15,6 +15,7 @@ from facefusion.inference.execution import Execution, Probe, plan_execution
 from facefusion.inference.optimised import OptimisedGraphs
 from facefusion.inference.pool import InferencePool, MemoryStrategy
 from facefusion.inference.probe import probe
+from facefusion.inference.room import shortage
 from facefusion.inference.runtime import Runtime, read_runtime, with_memory_of_now
 from facefusion.inference.session import OrtSession, SessionLoader
 from facefusion.inference.settings import ExecutionSettings, InferenceSettings
@@ -108,6 +109,18 @@ class Sessions:
     def pool(self) -> InferencePool | None:
         """That of the last step, as long as it is open."""
         return self._pool
+
+    def video_shortage(self, snapshot: Snapshot) -> str:
+        """What is missing of a device's memory to begin with, in a sentence; empty where nothing is.
+
+        As much has to be free as ``--gpu-memory-limit`` lets a run take; without a limit, enough for a device to be
+        found to work.
+        """
+        execution = self._execution
+        if execution is None or not execution.on_gpu or (self._pool is not None and not self._pool.is_empty):
+            return ""
+        asked = snapshot.get(ExecutionSettings).execution_device_ids
+        return shortage(self._look().gpus, asked, execution.memory_limit)
 
     @property
     def activity(self) -> Activity:

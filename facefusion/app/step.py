@@ -12,9 +12,10 @@ from pathlib import Path
 
 from facefusion.app.calibration import thread_plans
 from facefusion.app.content import content_filter, content_report, second_models
-from facefusion.app.faces import analyser_recipe, build_analyser, build_masker, face_models, mask_models
+from facefusion.app.faces import analyser_recipe, build_analyser, build_masker
 from facefusion.app.marking import ResultMarking
 from facefusion.app.models import Models, Runners, open_store
+from facefusion.app.narrowing import narrowed, one_at_a_time, together_of
 from facefusion.app.preconditions import (
     Chosen,
     check_output,
@@ -29,13 +30,13 @@ from facefusion.app.resources import Resources, Sizes, threads_per_run
 from facefusion.app.selection import face_selectors, nobody
 from facefusion.app.sessions import Sessions
 from facefusion.app.sources import Photos, read_sources, source_photos
+from facefusion.app.step_models import step_models
 from facefusion.app.subject import Subject, face_finder
 from facefusion.app.video import VideoJob, planned_encoding
 from facefusion.config.settings import MiscSettings, PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.content.analyse import ContentAnalyser
-from facefusion.content.settings import ContentAnalyserSettings
-from facefusion.core.errors import ResourceError, UsageError
+from facefusion.core.errors import ResourceError, UsageError, VideoMemoryError
 from facefusion.core.formats import MediaKind, is_moving_image, kind_of
 from facefusion.core.graph import PICTURES_AT_ONCE
 from facefusion.core.report import RunReport
@@ -64,8 +65,6 @@ from facefusion.pipeline.outcome import Processed
 from facefusion.pipeline.sighting import FaceFinder, NoFaces
 from facefusion.processors.base import Processor, Source, Workshop
 
-CONTENT_ANALYSER = "content_analyser"
-
 
 def run_step(snapshot: Snapshot, sessions: Sessions, events: EventSink, stop: StopToken) -> RunReport:
     """Process one image or video.
@@ -74,7 +73,17 @@ def run_step(snapshot: Snapshot, sessions: Sessions, events: EventSink, stop: St
         FaceFusionError: it failed; no output was left behind.
         Stopped: a stop was requested; no output was left behind.
     """
-    with opened_step(snapshot, sessions, events, stop) as step:
+    together = together_of(snapshot)
+    try:
+        with opened_step(snapshot, sessions, events, stop) as step:
+            return step.run()
+    except VideoMemoryError:
+        if together == 1:
+            raise
+    # Past the error, which holds what the step had loaded.
+    sessions.close()
+    with opened_step(one_at_a_time(snapshot), sessions, events, stop) as step:
+        step.events.emit(Notice(narrowed(together), warning=True))
         return step.run()
 
 
@@ -287,12 +296,7 @@ class Step:
         return source_photos(self._snapshot, wanting_sources(self._snapshot, self._chosen))
 
     def _model_choices(self) -> dict[str, str]:
-        choices = face_models(self._snapshot) if self._needs_faces() else {}
-        choices[CONTENT_ANALYSER] = self._snapshot.get(ContentAnalyserSettings).content_analyser_model
-        for chosen in self._chosen:
-            choices |= mask_models(self._snapshot, self._masks(chosen))
-            choices |= chosen.kind.models(self._snapshot.get(chosen.entry.settings))
-        return choices
+        return step_models(self._snapshot, self._chosen)
 
     def _masks(self, chosen: Chosen) -> MaskUse:
         """Those that a processor heeds."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from facefusion.config.state import Snapshot
+from facefusion.core.activity import Activity
 from facefusion.core.floor import Floor
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
@@ -123,6 +124,15 @@ class Application(Protocol):
         Raises:
             FaceFusionError: something cannot be removed.
         """
+
+    def activity(self) -> Activity:
+        """What models are doing. Any thread may ask."""
+
+    def video_shortage(self, snapshot: Snapshot) -> str:
+        """What is missing of a device's memory for any work at all, in a sentence; empty where nothing is."""
+
+    def missing_models(self, snapshot: Snapshot) -> list[str]:
+        """Names of the models that a step with these settings would have to fetch first."""
 
     def release_models(self) -> None:
         """Unload every model and forget what was kept from one step to the next."""

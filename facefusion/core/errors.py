@@ -18,6 +18,8 @@
     │   ├── SegmentError            exit 1, HTTP 500   a rendered segment is missing, damaged or of another plan
     │   └── SigningError            exit 7, HTTP 500   a finished result cannot be signed
     ├── ResourceError               exit 1, HTTP 507   memory or disk do not suffice
+    │   ├── DiskFullError           exit 1, HTTP 507   a disk does not hold what is to be written
+    │   └── VideoMemoryError        exit 1, HTTP 507   the memory of a device does not suffice
     ├── JobError                    exit 1, HTTP 409   there is no such job, or its state does not allow what is asked
     │   └── JobBusyError            exit 1, HTTP 409   another process runs the job
     └── ContentRefusedError         exit 3, HTTP 451   the content filter refused the target
@@ -143,6 +145,26 @@ class ResourceError(FaceFusionError):
 
     http_status = 507
     retry_may_help = True
+
+
+class DiskFullError(ResourceError):
+    """A disk does not hold what is to be written."""
+
+
+class VideoMemoryError(ResourceError):
+    """The memory of a device does not suffice.
+
+    Args:
+        fault: see the base.
+        remedy: see the base.
+        needed: bytes that would do; 0 where that is not known.
+        may_pass: whether the device has as many, and others hold what is missing at the moment.
+    """
+
+    def __init__(self, fault: str, remedy: str = "", *, needed: int = 0, may_pass: bool = False) -> None:
+        super().__init__(fault, remedy)
+        self.needed = needed
+        self.may_pass = may_pass
 
 
 class JobError(FaceFusionError):

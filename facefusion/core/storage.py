@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from facefusion.core.errors import FaceFusionError, OutputError, ResourceError
+from facefusion.core.errors import DiskFullError, FaceFusionError, OutputError, ResourceError
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 """No space left, or none of the user's share."""
@@ -55,7 +55,7 @@ def refusal(error: OSError, path: Path, remedy: str) -> FaceFusionError:
         remedy: what the user can do, such as the option that names another place.
     """
     if error.errno in FULL:
-        return ResourceError(f"{path} cannot be written: the disk is full", f"Free some space. {remedy}")
+        return DiskFullError(f"{path} cannot be written: the disk is full", f"Free some space. {remedy}")
     reason = _REASONS.get(error.errno or 0) or error.strerror or str(error)
     return OutputError(f"{path} cannot be written: {reason}", remedy)
 

@@ -38,6 +38,8 @@ class Device:
     """Bytes free when it was looked at; none where it does not tell."""
     card: str = ""
     """UUID of the card, which is the same for all processes; empty where there is none to tell."""
+    total_memory: int | None = None
+    """Bytes that it has in all; none where it does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +290,7 @@ def _devices(provider: Provider, ids: Sequence[int], runtime: Runtime) -> tuple[
             " ".join(filter(None, (cards[number].name, cards[number].compute_capability, cards[number].architecture))),
             cards[number].free_memory,
             cards[number].uuid,
+            cards[number].total_memory,
         )
         if number in cards
         else Device(number)

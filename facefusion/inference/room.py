@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from facefusion.core.errors import FaceFusionError, ResourceError
+from facefusion.core.errors import FaceFusionError, VideoMemoryError
+from facefusion.inference.devices import Gpu
 from facefusion.inference.execution import Device, Execution
 from facefusion.inference.nvml import MemoryReader, read_memory
 from facefusion.inference.providers.base import GIB
 from facefusion.memory.budget import in_gb
-from facefusion.memory.video import CONTEXT_BYTES
+from facefusion.memory.video import CONTEXT_BYTES, MEBIBYTE
+
+LEAST_FREE = 2 * CONTEXT_BYTES
+"""Bytes of a card without which nothing is begun: a context, and the smallest of models."""
 
 
 class DeviceRoom:
@@ -56,11 +61,14 @@ class DeviceRoom:
         ways = f"{ways}, or run on the processor with --execution-providers cpu."
         if limit is not None and (free is None or limit < free):
             more = f"Set --gpu-memory-limit {in_gb(needed)}, "
-            return ResourceError(f"{takes}, and --gpu-memory-limit allows {_at_most(limit)} GB", more + ways)
+            fault = f"{takes}, and --gpu-memory-limit allows {_at_most(limit)} GB"
+            return VideoMemoryError(fault, more + ways, needed=needed)
         where = f"device {number}" + (f" ({device.name})" if device.name else "")
-        return ResourceError(
+        return VideoMemoryError(
             f"{takes}, and {_at_most(free or 0)} GB are free on {where}",
             f"Close other programs that use it, choose another one with --execution-device-ids, {ways}",
+            needed=needed,
+            may_pass=needed <= (limit or needed) and needed <= (device.total_memory or 0),
         )
 
     def _for_us(self, device: Device, claimed: int) -> int | None:
@@ -73,6 +81,25 @@ class DeviceRoom:
         # What is claimed need not be taken yet, so there is never more than there was before anything was loaded.
         now = memory.free + claimed + (self._context if claimed else 0)
         return now if device.free_memory is None else min(now, device.free_memory)
+
+
+def shortage(cards: Sequence[Gpu], asked: Sequence[int], limit: int | None) -> str:
+    """What is missing for any work on the cards of this machine, in a sentence; empty where nothing is.
+
+    Args:
+        cards: with what they have free now.
+        asked: numbers of those that are to be used, all of them; any one where none are named.
+        limit: bytes that a run may take of each, all of which have to be free; none for as much as there is.
+    """
+    known = {card.index: card.free_memory for card in cards if card.free_memory is not None}
+    free = [known[number] for number in asked if number in known] if asked else list(known.values())
+    if not free:
+        return ""
+    wanted = LEAST_FREE if limit is None else limit
+    most = min(free) if asked else max(free)
+    if most >= wanted:
+        return ""
+    return f"{most // MEBIBYTE} MiB of video memory are free, and {wanted // MEBIBYTE} MiB are needed"
 
 
 def _at_most(amount: int) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime_state
 
-from facefusion.core.errors import ModelError, ProviderError, ResourceError
+from facefusion.core.errors import ModelError, ProviderError, VideoMemoryError
 from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Tensor
 from facefusion.inference.arena import SHARED, open_store
@@ -111,7 +111,7 @@ class Session(Protocol):
 SessionLoader = Callable[[LoadRequest], Session]
 
 
-class DeviceMemoryError(ResourceError):
+class DeviceMemoryError(VideoMemoryError):
     """A device has no memory left for a session or a run; releasing others may help."""
 
     def __init__(self, fault: str) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import av
 
-from facefusion.core.errors import ResourceError
+from facefusion.core.errors import DiskFullError
 from facefusion.core.storage import in_units, refusal, size_of
 from facefusion.media.encoding import Encoding
 
@@ -72,7 +72,7 @@ def check_space(work: Path, output: Path, needed: int, frames: Need = NOTHING) -
         A warning where it will probably not do.
 
     Raises:
-        ResourceError: it does not do.
+        DiskFullError: it does not do.
         OutputError: a folder cannot be looked at.
     """
     target = output.resolve().parent
@@ -94,7 +94,7 @@ def _check(folder: Path, what: str, needed: Need) -> str | None:
     there = f"{folder} has {in_units(free)} of free space"
     remedy = "Free some space, name other folders with --temp-path and --output-path, or lower --output-video-quality."
     if free < needed.least:
-        raise ResourceError(f"{there}, and {what} will take {in_units(needed.least)} at the least", remedy)
+        raise DiskFullError(f"{there}, and {what} will take {in_units(needed.least)} at the least", remedy)
     if free < needed.likely:
         return f"{there}, and {what} may take {in_units(needed.likely)}. {remedy}"
     return None

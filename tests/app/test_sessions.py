@@ -106,3 +106,34 @@ def test_a_step_that_does_not_fit_a_card_is_refused_before_anything_is_loaded(tm
     assert sessions.pool.counters == PoolCounters()
     assert not (tmp_path / "out.mp4").exists()
     sessions.close()
+
+
+def test_what_is_missing_of_video_memory_is_told_while_nothing_is_loaded(tmp_path):
+    machine = Machine(0.25, 10)
+    sessions = machine.sessions(tmp_path)
+    snapshot = settings(Engine(), execution_providers=("cuda",))
+    assert sessions.video_shortage(snapshot) == ""  # nothing was asked of a card yet
+    _, pool = open_step(sessions)
+    assert sessions.video_shortage(snapshot) == ""
+    machine.free = [0.25, 0.5]
+    assert sessions.video_shortage(snapshot) == "512 MiB of video memory are free, and 1024 MiB are needed"
+    with pool.lease(file(tmp_path, "a")):
+        pass
+    assert sessions.video_shortage(snapshot) == "", "what is loaded can make room"
+    sessions.close()
+
+
+def test_on_the_processor_no_video_memory_is_missed(tmp_path):
+    machine = Machine(0, 0)
+    sessions = machine.sessions(tmp_path)
+    snapshot = settings(Engine(), execution_providers=("cpu",))
+    sessions.open(snapshot, Heard())
+    assert sessions.video_shortage(snapshot) == ""
+    sessions.close()
+
+
+def test_models_that_a_step_would_fetch_are_told(model_path):
+    engine, here = Engine(), model_path("yunet").parent
+    assert engine.missing_models(settings(engine, models_path=here)) == []
+    missing = engine.missing_models(settings(engine, models_path=here, face_swapper_model="inswapper_128"))
+    assert missing == ["inswapper_128"]

@@ -11,6 +11,7 @@ from facefusion.app.step_plan import StepPlan
 from facefusion.cli.main import main
 from facefusion.config.settings import GENERAL_GROUPS, PathsSettings
 from facefusion.config.state import Snapshot
+from facefusion.core.activity import Activity
 from facefusion.core.floor import Floor
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
@@ -97,6 +98,15 @@ class FakeApplication:
         if self.failure is not None:
             raise self.failure
         return self.cleaned
+
+    def activity(self) -> Activity:
+        return Activity()
+
+    def video_shortage(self, snapshot: Snapshot) -> str:
+        return ""
+
+    def missing_models(self, snapshot: Snapshot) -> list[str]:
+        return []
 
     def release_models(self) -> None:
         self.released += 1

@@ -159,7 +159,8 @@ def test_a_name_twice_counts_once():
 def test_the_card_with_most_free_memory_is_chosen():
     cards = (replace(CARD, free_memory=2 << 30), replace(CARD, index=1, uuid="GPU-2", free_memory=9 << 30))
     execution = plan("cuda", runtime=replace(GPU_RUNTIME, gpus=cards))
-    assert execution.devices == (Device(1, "NVIDIA GeForce RTX 4090 Ada Lovelace", 9 << 30, "GPU-2"),)
+    card = Device(1, "NVIDIA GeForce RTX 4090 Ada Lovelace", 9 << 30, "GPU-2", CARD.total_memory)
+    assert execution.devices == (card,)
 
 
 def test_chosen_devices_are_obeyed_and_each_is_tried():

@@ -17,17 +17,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from facefusion.core.errors import ResourceError, Stopped
+from facefusion.core.errors import ResourceError, Stopped, VideoMemoryError
 from facefusion.core.stop import StopToken
 from facefusion.inference.execution import Device
 from facefusion.inference.interruption import Interruption
 from facefusion.inference.pool import InferencePool, MemoryStrategy
+from facefusion.inference.room import shortage
 from facefusion.inference.runner import PooledGraph
 from facefusion.inference.session import DeviceMemoryError, ModelFile
 from facefusion.memory.video import CONTEXT_BYTES, MEBIBYTE
 from facefusion.observability.events import Notice
 from tests.inference.card import FakeCard, loader, weights
-from tests.inference.fakes import Heard, execution
+from tests.inference.fakes import CARD, Heard, execution
 
 ROW = {"x": np.ones((1, 2), np.float32)}
 GIB = 1 << 30
@@ -45,7 +46,9 @@ def _files(tmp_path_factory):
 
 
 def pool(*cards, limit=None, gate_count=1, workspaces=None, provider="cuda", heard=None, **options):
-    devices = tuple(Device(card.number, f"card {card.number}", card.capacity, card.uuid) for card in cards)
+    devices = tuple(
+        Device(card.number, f"card {card.number}", card.capacity, card.uuid, card.capacity) for card in cards
+    )
     plan = execution(provider, devices=devices, memory_limit=limit, gate_count=gate_count, cache=FOLDERS[0])
 
     def read(uuid):
@@ -241,6 +244,8 @@ def test_a_step_that_does_not_fit_its_limit_is_refused_with_the_figure_needed(tm
         "Set --gpu-memory-limit 1.3, set --inference-precision half, choose smaller models or fewer processors, or run "
         "on the processor with --execution-providers cpu."
     )
+    assert not refused.value.may_pass, "the limit is the user's, whatever others give back"
+    assert 1.2 * GIB < refused.value.needed <= 1.3 * GIB
     assert card.loads == []
 
 
@@ -254,6 +259,37 @@ def test_a_step_that_does_not_fit_what_is_free_is_refused_with_the_figure_needed
         "Close other programs that use it, choose another one with --execution-device-ids, set --inference-precision "
         "half, choose smaller models or fewer processors, or run on the processor with --execution-providers cpu."
     )
+    assert refused.value.may_pass, "others may give back what they took"
+
+
+def test_what_a_device_does_not_have_in_all_is_not_waited_for(tmp_path):
+    card = FakeCard(1 * GIB)
+    with pool(card) as shared, pytest.raises(VideoMemoryError) as refused:
+        shared.expect(models(tmp_path, "abcdefgh"))
+    assert not refused.value.may_pass
+    assert 1.2 * GIB < refused.value.needed <= 1.3 * GIB
+
+
+@pytest.mark.parametrize(
+    ("free", "asked", "limit", "missing"),
+    [
+        ((0.5, 4), (), None, ""),
+        ((0.5, 0.25), (), None, "512 MiB of video memory are free, and 1024 MiB are needed"),
+        ((4, 0.25), (0,), None, ""),
+        ((4, 0.25), (1,), None, "256 MiB of video memory are free, and 1024 MiB are needed"),
+        ((4, 0.25), (0, 1), None, "256 MiB of video memory are free, and 1024 MiB are needed"),
+        ((4, 0.25), (), 5 * GIB, "4096 MiB of video memory are free, and 5120 MiB are needed"),
+        ((0.5, 0.25), (), GIB // 4, ""),
+        ((None, None), (), 5 * GIB, ""),
+        ((), (), None, ""),
+    ],
+)
+def test_what_is_missing_of_the_memory_of_all_cards_is_told(free, asked, limit, missing):
+    cards = [
+        replace(CARD, index=number, free_memory=None if amount is None else int(amount * GIB))
+        for number, amount in enumerate(free)
+    ]
+    assert shortage(cards, asked, limit) == missing
 
 
 def test_what_is_loaded_already_counts_as_free_for_the_next_step(tmp_path):
