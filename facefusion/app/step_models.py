@@ -39,5 +39,5 @@ def missing_models(snapshot: Snapshot) -> list[str]:
     """
     store = ModelStore(Catalogue.load(), model_folders(snapshot.get(PathsSettings).models_path), Fanout(()))
     wanted = (*step_models(snapshot, chosen_processors(snapshot)).items(), *second_models(snapshot))
-    cards = [store.resolve(kind, name).card for kind, name in wanted]
-    return [card.name for card in dict.fromkeys(cards) if not store.is_at_hand(card)]
+    cards = (store.resolve(kind, name).card for kind, name in wanted)
+    return list(dict.fromkeys(card.name for card in cards if not store.is_at_hand(card)))
