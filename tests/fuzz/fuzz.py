@@ -7,23 +7,34 @@ import faulthandler
 import json
 import os
 import random
+import shutil
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from facefusion.app.engine import Engine
+from facefusion.catalogue.imported import FOLDER, LIST
 from facefusion.cli.main import main as command_line
 from facefusion.core import home
-from tests.fuzz.damage import WAYS
-from tests.fuzz.victims import Victim, caches, make_victims
+from facefusion.core.errors import FaceFusionError
+from facefusion.service.look import look_here
+from tests.fuzz.damage import damaged
+from tests.fuzz.victims import LOOK, Victim, caches, make_victims, marked
 
 MOST_SECONDS = 120
 """After which a case counts as hanging, even on a busy machine."""
+
+MOST_MEMORY = 4 << 30
+"""Bytes that the process may take, where the system can be told so. The program's own limit lies below."""
 
 SPOKEN = ("error: ", "warning: ")
 
 TALKATIVE = (".tiff",)
 """Of files on whose faults libtiff speaks by itself."""
+
+FAILED = (1, 2, 3)
+"""Exit codes on which an error has to be told."""
 
 
 @contextlib.contextmanager
@@ -51,17 +62,23 @@ class Trial:
     def __init__(self, victims: list[Victim]) -> None:
         self._program = Engine()
         self._victims = victims
+        self._whole = [victim.data for victim in victims]
 
     def damaged(self, number: int, seed: int) -> dict[str, object]:
         """A case by its number: what was damaged how, the exit code, and what was said."""
         chance = random.Random(f"{seed} {number}")
-        victim, way = self._victims[number % len(self._victims)], chance.choice(WAYS)
-        data = way(victim.data, chance)
-        sys.stdout.write(f"{number} {victim.name} {way.__name__}\n")
+        victim = self._victims[number % len(self._victims)]
+        way, data = damaged(victim.data, self._whole, chance)
+        # Whoever looks at a process that ended finds here what it read last.
+        Path("last").write_bytes(data)
+        sys.stdout.write(f"{json.dumps({'number': number, 'victim': victim.name, 'way': way})}\n")
         sys.stdout.flush()
         code, said = self.read(victim, data)
-        case = {"number": number, "victim": victim.name, "way": way.__name__, "code": code, "said": said}
-        return case | {"faults": list(_faults(victim, code, said))}
+        case = {"number": number, "victim": victim.name, "way": way, "code": code, "said": said}
+        faults = list(_faults(victim, code, said))
+        if faults:
+            Path("last").rename(f"broken-{number}-{Path(victim.name).name}")
+        return case | {"faults": faults}
 
     def read(self, victim: Victim, data: bytes) -> tuple[int, str]:
         """Exit code and words of the command, where the file holds such data."""
@@ -69,10 +86,12 @@ class Trial:
             Path(name).mkdir(parents=True, exist_ok=True)
             for path in Path(name).iterdir():
                 path.unlink()
+        shutil.rmtree(Path("models") / FOLDER, ignore_errors=True)
+        (Path("models") / LIST).unlink(missing_ok=True)
         self._put(victim, data)
         faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)
         with error_stream(Path("said.txt")):
-            code = command_line(victim.words, self._program)
+            code = _looked(victim) if victim.words[0] == LOOK else command_line(victim.words, self._program)
         faulthandler.cancel_dump_traceback_later()
         self._put(victim, victim.data)
         return code, Path("said.txt").read_text(encoding="utf-8", errors="replace")
@@ -87,12 +106,22 @@ class Trial:
         path.write_bytes(data)
 
 
+def _looked(victim: Victim) -> int:
+    """What the API says of an upload, as a command would say it."""
+    try:
+        look_here(Path(victim.name))
+    except (FaceFusionError, MemoryError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    return 0
+
+
 def _faults(victim: Victim, code: int, said: str) -> Iterator[str]:
-    if code not in ((0,) if victim.is_own else (0, 1, 2, 3)):
+    if code not in victim.codes:
         yield f"the exit code is {code}"
     if "This is a defect" in said or "Traceback" in said:
         yield "the program knows no cause"
-    if code != 0 and not any(line.startswith("error: ") for line in said.splitlines()):
+    if code in FAILED and not any(line.startswith("error: ") for line in said.splitlines()):
         yield "no error is told"
     strange = [line for line in said.splitlines() if not line.startswith(SPOKEN)]
     if strange and not victim.name.endswith(TALKATIVE):
@@ -101,26 +130,45 @@ def _faults(victim: Victim, code: int, said: str) -> Iterator[str]:
         yield f"{victim.output} is {'there' if Path(victim.output).exists() else 'not there'}"
 
 
-def main(folder: str, models: str, count: str, seed: str) -> None:
-    """Read all victims whole, then so many damaged ones, in a folder that gets ``cases.jsonl``."""
+def _limit_memory() -> None:
+    if sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def main(folder: str, models: str, first: str, end: str, seed: str, seconds: str) -> None:
+    """Read all victims whole, then damaged ones from ``first`` to ``end``, in a folder that gets ``cases.jsonl``.
+
+    Ends early when ``seconds`` have passed.
+    """
+    began = time.monotonic()
+    _limit_memory()
     os.chdir(folder)
-    Path("temp").mkdir()
+    Path("temp").mkdir(exist_ok=True)
     Path("facefusion.ini").write_text(
         "[paths]\nmodels_path = models\ntemp_path = temp\njobs_path = jobs\n[logging]\nlog_level = warn\n"
+        "[memory]\nsystem_memory_limit = 2\n"
     )
     # The program's own folder, in which it keeps its caches, is this one.
     home.PACKAGE_PARENT = Path.cwd()
     Path("facefusion.py").touch()
     victims = make_victims(Path(), Path(models))
     whole = Trial(victims)
+    results = []
     for victim in victims:
         code, said = whole.read(victim, victim.data)
         assert code == 0, f"{victim.name}: {code} {said}"
-    trial = Trial([*victims, *caches(Path(".caches"))])
-    with Path("cases.jsonl").open("w", encoding="utf-8") as log:
-        for number in range(int(count)):
+        if victim.output is not None:
+            results.append(Path(victim.output).rename(f"made-{Path(victim.name).name}{Path(victim.output).suffix}"))
+    trial = Trial([*victims, *caches(Path(".caches")), *marked(results)])
+    with Path("cases.jsonl").open("a", encoding="utf-8") as log:
+        for number in range(int(first), int(end)):
             log.write(json.dumps(trial.damaged(number, int(seed))) + "\n")
             log.flush()
+            if time.monotonic() - began > float(seconds):
+                return
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ from tests.toys.deep_faces import deep_face
 SIZE = (144, 80)
 MARKS = ("--processors", "face_debugger")
 STEP = ("-s", "face.jpg", "-t", "whole.png")
+LOOK = "look"
+"""In place of a command: the API looks into an upload."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Victim:
         words: the command that reads it.
         output: what that command makes; none where that depends on what the file says.
         is_own: whether the program made the file for itself, and must do without it.
+        codes: that the command may end with.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Victim:
     words: tuple[str, ...]
     output: str | None = None
     is_own: bool = False
+    codes: tuple[int, ...] = (0, 1, 2, 3)
 
 
 def make_victims(folder: Path, models: Path) -> list[Victim]:
@@ -69,9 +73,15 @@ def make_victims(folder: Path, models: Path) -> list[Victim]:
             Victim(path.name, path.read_bytes(), run(path.name, "target.mp4", "out/a.mp4", *MARKS), "out/a.mp4")
             for path in sorted(folder.glob("sound.*"))
         ),
+        *(
+            Victim(f"{path.stem}-{path.suffix[1:]}.part", path.read_bytes(), (LOOK,))
+            for path in (*sorted(folder.glob("target.*")), *sorted(folder.glob("sound.*")))
+        ),
+        Victim("photo.part", face.tobytes(), (LOOK,)),
         settings_file(),
         job_file(folder),
         model(folder, models),
+        imported(models),
     ]
 
 
@@ -182,7 +192,13 @@ def caches(folder: Path) -> list[Victim]:
     """What the program has put into its caches."""
     words, output = run("face.jpg", "whole.png", "out/result.png", *MARKS), "out/result.png"
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
-    return [Victim(str(path), path.read_bytes(), words, output, is_own=True) for path in files]
+    return [Victim(str(path), path.read_bytes(), words, output, is_own=True, codes=(0,)) for path in files]
+
+
+def marked(results: list[Path]) -> list[Victim]:
+    """Results, whose marks are told."""
+    codes = (0, 1, 2, 5, 6)
+    return [Victim(path.name, path.read_bytes(), ("detect", path.name), codes=codes) for path in results]
 
 
 def model(folder: Path, models: Path) -> Victim:
@@ -198,3 +214,9 @@ def model(folder: Path, models: Path) -> Victim:
     return Victim(
         "models/custom/own.dfm", data, ("run", "-t", "whole.png", "-o", "out/result.png", *words), "out/result.png"
     )
+
+
+def imported(models: Path) -> Victim:
+    """A graph that is taken in as a model of the user's own."""
+    words = ("models", "import", "brought.onnx", "--like", "yunet", "--log-level", "warn")
+    return Victim("brought.onnx", (models / "yunet_2023mar.onnx").read_bytes(), words)
