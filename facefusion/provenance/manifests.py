@@ -86,7 +86,7 @@ class Manifest:
     signer: str | None
     """As the certificate names itself; that proves nothing where the signer is unknown."""
     signed_at: str | None
-    """As a time-stamp authority confirmed it."""
+    """As a time-stamp authority confirmed it that is among the anchors."""
     actions: tuple[Action, ...]
     verified: bool = True
     """For one that was taken in with a source: whether it did verify then."""
@@ -209,11 +209,25 @@ def _store(reader: c2pa.Reader) -> Store:
     return Store(verdict, tuple(_manifests(said)), faults if verdict is Verdict.BROKEN else ())
 
 
+def _parts(results: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    """Of a file's own manifest, then of its sources': what is otherwise than when the file was signed."""
+    yield _table(results.get("activeManifest"))
+    for one in _rows(results.get("ingredientDeltas")):
+        yield _table(_table(one).get("validationDeltas"))
+
+
+def _stamped(results: Mapping[str, object]) -> Iterator[str]:
+    """Addresses of signatures whose time an authority confirmed that the reader trusts; anybody can be one."""
+    for part in _parts(results):
+        for told in map(_table, _rows(part.get("success"))):
+            if told.get("code") == "timeStamp.trusted":
+                yield str(told.get("url"))
+
+
 def _faults(results: Mapping[str, object]) -> Iterator[str]:
     """Why it does not verify: its own faults, then those of its sources that were not there when it was signed."""
-    deltas = [_table(one).get("validationDeltas") for one in _rows(results.get("ingredientDeltas"))]
-    for part in (results.get("activeManifest"), *deltas):
-        for fault in _rows(_table(part).get("failure")):
+    for part in _parts(results):
+        for fault in _rows(part.get("failure")):
             told = _table(fault)
             if told.get("code") not in UNTRUSTED:
                 code = str(told.get("code"))
@@ -224,6 +238,7 @@ def _manifests(said: Mapping[str, object]) -> Iterator[Manifest]:
     """The active one, and those of all that it was made of, nearest first; not those that only were looked at."""
     by_label = _table(said.get("manifests"))
     waiting = [(str(said.get("active_manifest")), True)]
+    stamped = tuple(_stamped(_table(said.get("validation_results"))))
     seen: set[str] = set()
     while waiting and len(seen) < MOST_MANIFESTS:
         label, verified = waiting.pop(0)
@@ -231,7 +246,7 @@ def _manifests(said: Mapping[str, object]) -> Iterator[Manifest]:
             continue
         seen.add(label)
         manifest = _table(by_label[label])
-        yield _manifest(label, manifest, verified=verified)
+        yield _manifest(label, manifest, verified=verified, stamped=any(label in address for address in stamped))
         for row in _rows(manifest.get("ingredients")):
             ingredient = _table(row)
             if ingredient.get("relationship") != "inputTo":
@@ -245,7 +260,7 @@ def _did_verify(ingredient: Mapping[str, object]) -> bool:
     return codes <= UNTRUSTED
 
 
-def _manifest(label: str, said: Mapping[str, object], *, verified: bool) -> Manifest:
+def _manifest(label: str, said: Mapping[str, object], *, verified: bool, stamped: bool) -> Manifest:
     signature = _table(said.get("signature_info"))
     names = [signature.get("common_name"), signature.get("issuer")]
     signer = ", ".join(dict.fromkeys(name for name in names if isinstance(name, str) and name))
@@ -254,7 +269,7 @@ def _manifest(label: str, said: Mapping[str, object], *, verified: bool) -> Mani
         label,
         program=_text(program),
         signer=signer or None,
-        signed_at=_text(signature.get("time")),
+        signed_at=_text(signature.get("time")) if stamped else None,
         actions=tuple(_actions(said)),
         verified=verified,
     )

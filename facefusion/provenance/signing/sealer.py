@@ -11,7 +11,7 @@ from pathlib import Path
 
 import c2pa
 
-from facefusion.core.errors import SetupError, SigningError
+from facefusion.core.errors import OptionError, SetupError, SigningError
 from facefusion.core.storage import flush, is_of_the_disk, refusal
 from facefusion.observability.events import EventSink, Notice
 from facefusion.provenance.manifests import Verdict, read_store
@@ -139,10 +139,16 @@ def open_sealer(settings: SigningSettings, events: EventSink) -> C2paSealer:
             cannot be kept.
 
     Raises:
-        OptionError: the settings contradict each other.
+        OptionError: the settings contradict each other, or one has no meaning.
         SetupError: certificate, key or command cannot be used.
     """
-    sealer = C2paSealer(open_credential(settings, events), events, settings.time_stamp_authority)
+    address = settings.time_stamp_authority
+    if address is not None and not address.startswith(("http://", "https://")):
+        raise OptionError(
+            f"the time-stamp authority {address} is no address",
+            "It begins with http:// or https://, as --time-stamp-authority wants it.",
+        )
+    sealer = C2paSealer(open_credential(settings, events), events, address)
     sealer.rehearse()
     return sealer
 

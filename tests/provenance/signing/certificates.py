@@ -9,7 +9,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID, NameOID
 
 EMAIL = ExtendedKeyUsageOID.EMAIL_PROTECTION
 CLAIMS = x509.ObjectIdentifier("1.3.6.1.4.1.62558.2.1")
@@ -33,16 +33,31 @@ class Root:
         return self.certificate.public_bytes(Encoding.PEM).decode()
 
     def issue(
-        self, key, *, purpose=EMAIL, signs=True, begins=-1, ends=365, ca=False, pointed=True, name="Signer of tests"
+        self,
+        key,
+        *,
+        purpose=EMAIL,
+        critical=False,
+        signs=True,
+        begins=-1,
+        ends=365,
+        ca=False,
+        pointed=True,
+        ocsp=None,
+        name="Signer of tests",
     ):
         builder = begun(named(name), self.name, key.public_key(), begins, ends)
         builder = builder.add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
         builder = builder.add_extension(usage(signs=signs), critical=True)
         if purpose is not None:
-            builder = builder.add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+            builder = builder.add_extension(x509.ExtendedKeyUsage([purpose]), critical=critical)
         if pointed:
             authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key())
             builder = builder.add_extension(authority, critical=False)
+        if ocsp is not None:
+            place = x509.UniformResourceIdentifier(ocsp)
+            access = [x509.AccessDescription(AuthorityInformationAccessOID.OCSP, place)]
+            builder = builder.add_extension(x509.AuthorityInformationAccess(access), critical=False)
         return builder.sign(self.key, SHA256())
 
 

@@ -18,7 +18,8 @@ from facefusion.provenance.rules import library_rules
 from facefusion.provenance.signing import building
 from facefusion.provenance.signing.formats import BESIDE, INSIDE
 from facefusion.provenance.signing.sealer import C2paSealer
-from tests.provenance.test_xmp_files import frames_of, noise, packets_of, video
+from tests.provenance.samples import noise, video
+from tests.provenance.test_xmp_files import frames_of, packets_of
 
 MOVING_INSIDE = (".avi", ".m4v", ".mov", ".mp4")
 MOVING_BESIDE = (".mkv", ".mpeg", ".mxf", ".webm", ".wmv")
