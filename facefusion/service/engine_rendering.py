@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from facefusion.app.narrowing import narrowed, one_at_a_time, together_of
 from facefusion.app.step_plan import StepPlan
 from facefusion.config.state import Snapshot
 from facefusion.core.activity import Activity
@@ -47,6 +48,9 @@ class Divider(Protocol):
     def activity(self) -> Activity:
         """As the engine has it."""
 
+    def video_shortage(self, snapshot: Snapshot) -> str:
+        """As the engine has it."""
+
     def release_models(self) -> None:
         """As the engine has it."""
 
@@ -69,6 +73,11 @@ class EngineRenderer:
     def breed(self) -> str:
         """See the port."""
         return self._breed
+
+    @property
+    def together(self) -> int:
+        """See the port."""
+        return together_of(self._base)
 
     def plan(self, job: JobRecord, files: JobFiles, events: EventSink, stop: StopToken) -> Plan:
         """See the port."""
@@ -109,24 +118,35 @@ class EngineRenderer:
         if step.is_divided:
             snapshot = self._settings(job, files, files.output)
             report = self._engine.join(snapshot, step, files.segments, manifests, events, stop)
-            return document_of(report, files)
+            return self._told(job, document_of(report, files))
         (manifest,) = manifests
         try:
             (files.segments / str(manifest["file"])).replace(files.output)
         except FileNotFoundError as error:
             raise SegmentError("the result is gone before it was delivered", "Make it again.", number=0) from error
-        return cast("Mapping[str, object]", manifest["report"])
+        return self._told(job, cast("dict[str, Any]", manifest["report"]))
 
     def activity(self) -> Activity:
         """See the port."""
         return self._engine.activity()
+
+    def video_shortage(self) -> str:
+        """See the port."""
+        return self._engine.video_shortage(self._base)
 
     def release(self) -> None:
         """See the port."""
         self._engine.release_models()
 
     def _settings(self, job: JobRecord, files: JobFiles, output: Path) -> Snapshot:
-        return step_snapshot(self._base, job.step, files.target, files.sources, output)
+        base = one_at_a_time(self._base) if job.alone else self._base
+        return step_snapshot(base, job.step, files.target, files.sources, output)
+
+    def _told(self, job: JobRecord, document: dict[str, Any]) -> dict[str, Any]:
+        """A report that says how the job was done otherwise than this worker does jobs."""
+        if job.alone:
+            document["notices"] = [*document["notices"], narrowed(self.together)]
+        return document
 
 
 def document_of(report: RunReport, files: JobFiles) -> dict[str, object]:

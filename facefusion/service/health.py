@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,6 @@ from typing import Protocol
 
 import psutil
 
-from facefusion.catalogue.card import ModelCard
 from facefusion.core.errors import FaceFusionError
 from facefusion.service.records import Priority
 
@@ -48,11 +47,11 @@ class Room(Protocol):
         """How much more fits; none where that has no limit that is known."""
 
 
-class Models(Protocol):
-    """What of a :class:`~facefusion.catalogue.store.ModelStore` is asked."""
+class Log(Protocol):
+    """What of a :class:`~facefusion.service.audit.AuditLog` is asked."""
 
-    def is_at_hand(self, card: ModelCard) -> bool:
-        """Whether the model runs without fetching anything."""
+    def check(self) -> None:
+        """Make sure that lines can be added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +100,13 @@ class Readiness:
         self._pending: dict[str, Future[str]] = {}
         self._answer: tuple[float, Health] | None = None
 
+    def add(self, name: str, look: Look) -> None:
+        """Look at one more part, or at another one under its name, from the next question on."""
+        with self._lock:
+            self._looks[name] = look
+            self._pending.pop(name, None)
+            self._answer = None
+
     def look(self) -> Health:
         """What is wrong at the moment."""
         with self._lock:
@@ -148,6 +154,16 @@ def queue_look(queue: Waiting) -> Look:
     return look
 
 
+def audit_look(log: Log) -> Look:
+    """Whether the audit log can be written: nothing is done that it does not tell."""
+
+    def look() -> str:
+        log.check()
+        return ""
+
+    return look
+
+
 def storage_look(store: Room, least: int = LEAST_FREE) -> Look:
     """Whether the storage of assets and results can be reached and has room for ``least`` more bytes."""
 
@@ -168,18 +184,16 @@ def disk_look(places: Iterable[Path], least: int = LEAST_FREE) -> Look:
     return look
 
 
-def models_look(store: Models, cards: Iterable[ModelCard]) -> Look:
+def models_look(missing: Callable[[], Sequence[str]]) -> Look:
     """Whether models are on this machine, verified.
 
     Args:
-        store: used by this look alone.
-        cards: of the models.
+        missing: names of those that are not.
     """
-    cards = tuple(cards)
 
     def look() -> str:
-        missing = [card.name for card in cards if not store.is_at_hand(card)]
-        return f"missing: {', '.join(missing)}" if missing else ""
+        names = missing()
+        return f"missing: {', '.join(names)}" if names else ""
 
     return look
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import psutil
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, start_http_server
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
@@ -203,14 +203,6 @@ class Metrics:
     def exposition(self) -> tuple[bytes, str]:
         """All metrics of all processes that share the folder, and the type of that content."""
         return generate_latest(self.registry), CONTENT_TYPE
-
-    def serve(self, address: str, port: int) -> None:
-        """Tell them on an address of their own, from a thread that ends with the process.
-
-        Raises:
-            OSError: the address is taken, or not one of this machine's.
-        """
-        start_http_server(port, address, self.registry)
 
 
 class _OfLivingProcesses(Collector):

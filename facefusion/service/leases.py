@@ -24,6 +24,8 @@ from facefusion.service.redis_records import fault_text, result_text
 
 LEASE_SECONDS = 30.0
 """A worker that says nothing for so long is lost."""
+ROOM_SECONDS = 5.0
+"""After how long a unit is offered again that a worker had no room for."""
 MOST_LOST = 3
 """After so many workers that were lost with one unit its job is parked: it may well be what they die of."""
 PAUSE_SECONDS = 5.0
@@ -201,6 +203,25 @@ class Leases:
             failed: whether that counts as a try.
         """
         return self._is_kept(self._run("hand_back", *_words(lease), pause, int(failed)))
+
+    def narrow(self, lease: Lease) -> bool:
+        """Begin a job anew with frames one at a time; whether its unit was ours still.
+
+        All that was planned and made of it is given up, since it was made of several at a time.
+        """
+        return self._is_kept(self._run("narrow", *_words(lease)))
+
+    def pass_on(self, lease: Lease, breed: str) -> bool:
+        """Give up a unit that the devices of this worker are too small for; false where nobody is left for it.
+
+        It goes to other workers of this breed, else to another breed, which plans the job anew. Where every worker that
+        is there gave it up, the lease stays.
+
+        Args:
+            lease: of the unit.
+            breed: of this worker.
+        """
+        return bool(self._run("pass_on", *_words(lease), breed, self._worker, ROOM_SECONDS) != "held")
 
     def redo(self, lease: Lease, number: int) -> bool:
         """Give up a join since a segment is not what it should be: it is made anew, and the join comes after it.

@@ -1,8 +1,8 @@
 """Sees that a worker hears of messages.
 
-Celery may stop listening without saying so. Where Redis goes away while a task ends, the task cannot be acknowledged;
-it counts as one in work from then on, as many as a worker may have, so that nothing more is asked for, and as nothing is
-asked for, nobody notices that the connection is gone.
+Celery may stop listening without saying so. Where Redis goes away while a task ends, the task cannot be acknowledged.
+It counts as one in work from then on, and one is what a worker may have: so nothing more is asked for, and as nothing
+is asked for, nobody notices that the connection is gone.
 """
 
 from __future__ import annotations

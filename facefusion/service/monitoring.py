@@ -14,15 +14,21 @@ from facefusion.core.errors import SetupError
 from facefusion.service.gauges import MachineGauges, QueueGauges, WatchedQueue
 from facefusion.service.gpu_gauges import GpuGauges
 from facefusion.service.metrics import FOLDER_VARIABLE, open_metrics, prepare_folder
+from facefusion.service.watch_port import serve_watchers
 
 if TYPE_CHECKING:
+    from facefusion.service.health import Readiness
     from facefusion.service.instruments import Metrics
 
 FOLDER_PREFIX = "facefusion-metrics-"
 
 
 def begin_monitoring(
-    *, places: Mapping[str, Path], queue: WatchedQueue | None = None, address: str | None = None
+    *,
+    places: Mapping[str, Path],
+    queue: WatchedQueue | None = None,
+    address: str | None = None,
+    readiness: Readiness | None = None,
 ) -> Metrics:
     """Open the metrics of this process, and of those that it will start, with all gauges.
 
@@ -30,6 +36,7 @@ def begin_monitoring(
         places: folders whose disks are watched, by names such as ``temp`` and ``storage``.
         queue: told about, where the process knows it. Every API does, and no worker.
         address: where to tell them besides, as ``--metrics-address`` has it.
+        readiness: told there as well, where it is known.
 
     Raises:
         SetupError: the folder cannot be written, or the address not be listened on.
@@ -45,7 +52,7 @@ def begin_monitoring(
     if queue is not None:
         metrics.watch(QueueGauges(queue))
     if address:
-        _serve(metrics, address)
+        _serve(metrics, address, readiness)
     return metrics
 
 
@@ -66,10 +73,10 @@ def _folder() -> Path:
     return folder
 
 
-def _serve(metrics: Metrics, address: str) -> None:
+def _serve(metrics: Metrics, address: str, readiness: Readiness | None) -> None:
     host, _, port = address.rpartition(":")
     try:
-        metrics.serve(host.strip("[]"), int(port))
+        serve_watchers(host.strip("[]"), int(port), metrics.exposition, readiness)
     except (OSError, OverflowError) as error:
         raise SetupError(
             f"Metrics cannot be told on {address}: {error}", "Choose another one with --metrics-address."

@@ -133,6 +133,8 @@ class JobRecord:
     """Of the run, fit for JSON, without paths."""
     retries: int = 0
     """Segments that were begun again since their worker was lost or failed."""
+    alone: bool = False
+    """Whether frames are worked on one at a time, since the memory of a device did not suffice for several."""
 
     @property
     def assets(self) -> tuple[str, ...]:

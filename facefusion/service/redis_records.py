@@ -52,6 +52,7 @@ def job_of(job_id: str, fields: Mapping[str, str]) -> JobRecord:
         fault=fault_of(fields.get("fault")),
         report=json.loads(fields["report"]) if "report" in fields else None,
         retries=int(fields.get("retries", 0)),
+        alone="alone" in fields,
     )
 
 

@@ -92,5 +92,8 @@ class Renderer(Protocol):
     def activity(self) -> Activity:
         """What models are doing. Any thread may ask while another call is going on."""
 
+    def video_shortage(self) -> str:
+        """What is missing of a device's memory for any work at all, in a sentence; empty where nothing is."""
+
     def release(self) -> None:
         """Unload what is kept from one call to the next, so that its memory is free."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from facefusion.core.activity import Activity
-from facefusion.core.errors import ContentRefusedError, ModelError, ResourceError
+from facefusion.core.errors import ContentRefusedError, ModelError, ResourceError, VideoMemoryError
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import EventSink, StageProgress, StageStarted
 from facefusion.service.pulse import Patience
@@ -40,6 +40,8 @@ class StubRenderer:
     def plan(self, job: JobRecord, files: JobFiles, events: EventSink, stop: StopToken) -> Plan:
         if job.step.get("refuse"):
             raise ContentRefusedError(f"{files.target} is refused", "Choose another target.")
+        if job.step.get("fault") == "large plan":
+            self._need_card(needed=3 << 30)
         return Plan({"breed": self.breed}, (FRAMES,) * int(str(job.step.get("segments", 1))))
 
     def render(
@@ -77,8 +79,15 @@ class StubRenderer:
         files.output.write_text("".join(texts))
         return {"pids": sorted({each["pid"] for each in manifests})}  # type: ignore[type-var]
 
+    @property
+    def together(self) -> int:
+        return 4
+
     def activity(self) -> Activity:
         return Activity()
+
+    def video_shortage(self) -> str:
+        return ""
 
     def release(self) -> None:
         self.released += 1
@@ -96,6 +105,14 @@ class StubRenderer:
                 raise ZeroDivisionError(f"in {files.target}")
             case "poison":
                 os.kill(os.getpid(), signal.SIGKILL)
+            case "small card":
+                self._need_card(needed=3 << 30)
+            case "half a card" if not job.alone:
+                self._need_card(needed=3 << 30)
+            case "taken card" if (self._diary.parent / "taken").exists():
+                raise VideoMemoryError(f"no room for {files.target} now", "Wait.", needed=3 << 30, may_pass=True)
+            case "several at once" if not job.alone:
+                raise VideoMemoryError(f"no room for so much of {files.target}", "Use less.")
             case "hang" if number == 0 and begun == 1:
                 time.sleep(HANGING_SECONDS)
             case "hang in a library" if number == 0 and begun == 1:
@@ -103,6 +120,10 @@ class StubRenderer:
             case "long silence" if begun == 1:
                 time.sleep(STUB_PATIENCE.preparing + LEASE_SECONDS)
                 self._note(f"silence-{job.id}")
+
+    def _need_card(self, needed: int) -> None:
+        if self.breed.startswith("small"):
+            raise VideoMemoryError("the models take 3 GB, and a card has 2 GB", "Use another.", needed=needed)
 
     def _note(self, name: str) -> None:
         (self._diary / name).touch()

@@ -6,7 +6,6 @@ import threading
 
 import pytest
 
-from facefusion.catalogue.catalogue import Catalogue
 from facefusion.core.errors import ModelError
 from facefusion.service.errors import ServiceUnavailableError
 from facefusion.service.health import Readiness, disk_look, models_look, queue_look, storage_look
@@ -30,23 +29,12 @@ class Store:
         return self.free
 
 
-FIRST, *_, LAST = Catalogue.load().embedded()
-
-
-class Models:
-    def __init__(self, *here):
-        self.here = here
-
-    def is_at_hand(self, card):
-        return card.name in self.here
-
-
 def test_ready_is_who_has_all(tmp_path):
     looks = {
         "queue": queue_look(Queue()),
         "storage": storage_look(Store(1 << 30)),
         "disk": disk_look([tmp_path], least=1),
-        "models": models_look(Models(FIRST.name), [FIRST]),
+        "models": models_look(list),
     }
     health = Readiness(looks).look()
     assert health.is_ready
@@ -61,7 +49,7 @@ def test_ready_is_who_has_all(tmp_path):
     [
         (queue_look(Queue(is_there=False)), "cannot be used"),
         (storage_look(Store(3 << 20), least=5 << 20), "3 MiB are free, and 5 MiB are needed"),
-        (models_look(Models(FIRST.name), [FIRST, LAST]), f"missing: {LAST.name}"),
+        (models_look(lambda: ["scrfd", "arcface"]), "missing: scrfd, arcface"),
     ],
 )
 def test_what_is_missing_is_named(look, fault):
@@ -79,6 +67,14 @@ def test_a_folder_that_is_gone_is_told_without_its_name(tmp_path):
     assert health.parts == {"disk": "cannot be used"}
 
 
+def test_a_part_may_come_later_and_be_another():
+    readiness = Readiness({"worker": lambda: "is starting"})
+    assert readiness.look().parts == {"worker": "is starting"}
+    readiness.add("worker", lambda: "")
+    readiness.add("queue", queue_look(Queue(is_there=False)))
+    assert readiness.look().parts == {"worker": "", "queue": "cannot be used"}
+
+
 def test_a_look_that_breaks_is_an_answer_too(caplog):
     def broken():
         raise KeyError("secret")
@@ -88,11 +84,10 @@ def test_a_look_that_breaks_is_an_answer_too(caplog):
 
 
 def test_who_cannot_read_models_is_not_ready():
-    class Refusing:
-        def is_at_hand(self, card):
-            raise ModelError(f"{card.name} cannot be read", "Change permissions.")
+    def refusing():
+        raise ModelError("a model cannot be read", "Change permissions.")
 
-    assert Readiness({"models": models_look(Refusing(), [FIRST])}).look().parts == {"models": "cannot be used"}
+    assert Readiness({"models": models_look(refusing)}).look().parts == {"models": "cannot be used"}
 
 
 def test_a_look_that_hangs_is_not_begun_again_and_believed_when_it_comes_back():

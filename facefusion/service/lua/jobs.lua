@@ -18,6 +18,7 @@
 --   coming:OWNER   hash    bytes of uploads on their way, each with the time of the claim
 --   breed:BREED    jobs that were planned by workers of a breed and are not final
 --   workers        workers, sorted by when they were seen last
+--   unfit:ID       workers whose devices are too small for a job
 --   token          the last fencing token; it grows for ever
 --
 -- A unit is "plan", "join" or the number of a segment.
@@ -65,11 +66,12 @@ local function record_of(id)
 end
 
 -- The queue of Celery that a unit's message goes to: segments only to workers of the breed that made the plan, and
--- before any new job of their priority, so that jobs end in the order in which they began.
+-- before any new job of their priority, so that jobs end in the order in which they began. A plan goes to whoever is
+-- there, unless it was found to be for workers of some breed only.
 local function queue_of(id, unit)
-  local queue = 'facefusion.' .. field(id, 'priority')
-  if unit == 'plan' then return queue end
-  return queue .. '.' .. field(id, 'breed')
+  local queue, breed = 'facefusion.' .. field(id, 'priority'), field(id, 'breed')
+  if not breed then return queue end
+  return queue .. '.' .. breed
 end
 
 local function tell(id)
@@ -111,9 +113,7 @@ local function forget_units(id)
     local name = member(id, unit)
     redis.call('ZREM', key('leases'), name)
     redis.call('ZREM', key('unsent'), name)
-    if unit == 'plan' or field(id, 'breed') then
-      redis.call('ZREM', key('sent', queue_of(id, unit)), name)
-    end
+    redis.call('ZREM', key('sent', queue_of(id, unit)), name)
   end
   local breed = field(id, 'breed')
   if breed then redis.call('SREM', key('breed', breed), id) end
@@ -130,6 +130,16 @@ local function retry(id)
   count('retries')
 end
 
+-- Forget what was planned and made, and have the job planned again.
+local function plan_anew(id)
+  forget_units(id)
+  redis.call('HDEL', key('job', id), 'breed', 'segments', 'total', 'rated')
+  redis.call('HSET', key('job', id), 'segments_done', 0, 'done', 0, 'rate', 0)
+  retry(id)
+  queue_unit(id, 'plan', NOW)
+  tell(id)
+end
+
 local function finish(id, state, kept)
   local record = record_of(id)
   count(state)
@@ -139,6 +149,7 @@ local function finish(id, state, kept)
     redis.call('SREM', key('uses', asset), id)
   end
   forget_units(id)
+  redis.call('DEL', key('unfit', id))
   redis.call('ZADD', key('ended'), exactly(NOW + kept), id)
   tell(id)
   redis.call('EXPIRE', key('events', id), EVENTS_SECONDS)

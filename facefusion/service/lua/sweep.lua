@@ -42,13 +42,7 @@ end
 for _, breed in ipairs(redis.call('SMEMBERS', key('breeds'))) do
   if not alive[breed] then
     for _, id in ipairs(redis.call('SRANDMEMBER', key('breed', breed), MANY)) do
-      local priority = field(id, 'priority')
-      forget_units(id)
-      redis.call('HDEL', key('job', id), 'breed', 'segments', 'total', 'rated')
-      redis.call('HSET', key('job', id), 'segments_done', 0, 'done', 0, 'rate', 0)
-      retry(id)
-      queue_unit(id, 'plan', NOW)
-      tell(id)
+      plan_anew(id)
       replanned = replanned + 1
     end
     if redis.call('SCARD', key('breed', breed)) == 0 then
