@@ -26,7 +26,9 @@ from facefusion.memory.release import give_back, keep_little, refuse_huge_pages
 from facefusion.memory.settings import MemorySettings
 from facefusion.observability.events import EventSink
 from facefusion.processors.registry import awaited_processors, processor_names, processor_settings
+from facefusion.provenance.label_settings import LabelSettings
 from facefusion.provenance.settings import MarkingSettings
+from facefusion.provenance.signing.settings import SigningSettings
 
 if TYPE_CHECKING:
     from facefusion.app.clean import Cleaned
@@ -52,6 +54,8 @@ class Engine:
             DecodingSettings,
             WorkflowSettings,
             MarkingSettings,
+            LabelSettings,
+            SigningSettings,
             *processor_settings(),
             DownloadSettings,
             ExecutionSettings,

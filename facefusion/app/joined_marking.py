@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from facefusion.app.marking import PROGRAM, inherited, open_sealer
+from facefusion.app.marking import PROGRAM, open_sealer
+from facefusion.app.marks_found import inherited, manifests_of, marks_of
 from facefusion.config.state import Snapshot
 from facefusion.media.finishing import Finishing
 from facefusion.observability.events import EventSink
 from facefusion.provenance.marker import Marker, Unmarked
-from facefusion.provenance.records import Declaration, Deed, sidecar_of
-from facefusion.provenance.xmp.read import source_types
+from facefusion.provenance.records import Declaration, Deed
 
 DEED = "join"
 
@@ -31,8 +31,8 @@ def marks_of_joined(snapshot: Snapshot, parts: Sequence[Path], events: EventSink
         MediaError: a part cannot be read.
         SetupError: the whole cannot be signed.
     """
-    source_type = inherited(said for part in parts for said in source_types(part))
+    source_type = inherited(said for part in parts for said in marks_of(part).source_types)
     if source_type is None:
         return Unmarked()
-    sealer = open_sealer(snapshot, events) if any(sidecar_of(part).is_file() for part in parts) else None
+    sealer = open_sealer(snapshot, events) if any(map(manifests_of, parts)) else None
     return Marker(Declaration((Deed(DEED, source_type),), PROGRAM), parts[0], sealer)

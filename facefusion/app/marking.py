@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from facefusion import __version__
+from facefusion.app.marks_found import Marks, marks_of, term_of
 from facefusion.app.models import Models
 from facefusion.app.preconditions import Chosen
 from facefusion.config.state import Snapshot
@@ -18,17 +19,10 @@ from facefusion.observability.events import EventSink, Notice
 from facefusion.provenance.marker import Marker, Unmarked, check_side_car
 from facefusion.provenance.records import Declaration, Deed, Marking, Sealer, SourceType
 from facefusion.provenance.settings import MarkingSettings
-from facefusion.provenance.xmp.read import source_types
+from facefusion.provenance.signing.settings import SigningSettings
 
 PROGRAM = f"FaceFusion {__version__}"
 NOT_MARKED = "The result is not marked: nothing was done to it that could be taken for a photograph."
-
-MADE = frozenset(
-    ("trainedAlgorithmicMedia", "compositeWithTrainedAlgorithmicMedia", "compositeSynthetic", "algorithmicMedia")
-)
-"""Terms of the vocabulary for what is made by models as a whole or in part: whatever is done to such a picture, it
-stays at least a composite."""
-ENHANCED = "algorithmicallyEnhanced"
 
 
 class ResultMarking:
@@ -37,17 +31,15 @@ class ResultMarking:
     Args:
         mode: how much it says.
         target: what it is made of.
-        said: what the target says of itself, in its own words.
+        found: the marks that the target carries.
         sealer: signs it; none where it is not to be signed.
         events: told of what becomes of the target's marks.
     """
 
-    def __init__(
-        self, mode: Marking, target: Path, said: Sequence[str], sealer: Sealer | None, events: EventSink
-    ) -> None:
+    def __init__(self, mode: Marking, target: Path, found: Marks, sealer: Sealer | None, events: EventSink) -> None:
         self._mode = mode
         self._target = target
-        self._said = tuple(said)
+        self._found = found
         self._sealer = sealer
         self._events = events
         self._declared: SourceType | None = None
@@ -82,14 +74,14 @@ class ResultMarking:
         """
         mode = snapshot.get(MarkingSettings).mode
         check_side_car(output)
-        said = source_types(target)
-        makes = [one.kind.makes for one in chosen]
-        is_signed = mode is Marking.FULL and sealing and any((*makes, inherited(said)))
+        found = marks_of(target)
         for path in sources:
             with contextlib.suppress(InputError):  # whoever reads its faces says so
-                if terms := source_types(path):
-                    events.emit(Notice(f"{path.name} says of itself: {_listed(terms)}."))
-        return cls(mode, target, said, open_sealer(snapshot, events) if is_signed else None, events)
+                if marks := marks_of(path):
+                    events.emit(Notice(f"{path.name} {marks}."))
+        is_to_be_signed = any((found.inherited, *(one.kind.makes for one in chosen)))
+        sealer = open_sealer(snapshot, events) if mode is Marking.FULL and sealing and is_to_be_signed else None
+        return cls(mode, target, found, sealer, events)
 
     def finishing(self, chosen: Sequence[Chosen], snapshot: Snapshot, models: Models) -> Finishing:
         """What marks the result at its end.
@@ -100,7 +92,7 @@ class ResultMarking:
             models: of the step.
         """
         deeds = tuple(Deed(one.entry.name, one.kind.makes, dict(_models_of(one, snapshot, models))) for one in chosen)
-        declaration = Declaration(deeds, PROGRAM, inherited(self._said))
+        declaration = Declaration(deeds, PROGRAM, self._found.inherited)
         self._declared = None if self._mode is Marking.OFF else declaration.source_type
         for notice in self._notices(declaration):
             self._events.emit(Notice(notice))
@@ -111,57 +103,48 @@ class ResultMarking:
 
     def report(self) -> MarkingReport:
         """What the result says, once it is in its place."""
-        marker = self._marker
-        is_signed = marker is not None and self._sealer is not None
+        marker, sealer = self._marker, self._sealer
         side_car = None if marker is None else marker.side_car
         return MarkingReport(
             mode=self._mode.value,
             source_type=None if self._declared is None else self._declared.value,
             in_file=marker is not None and marker.is_told,
-            signed_by=self._sealer.signer if is_signed and self._sealer is not None else None,
+            signed_by=None if marker is None or sealer is None else sealer.signer,
             side_car=None if side_car is None else side_car.name,
-            of_target=self._said,
+            of_target=self._found.source_types,
+            target_manifest=self._found.verdict,
         )
 
     def _notices(self, declaration: Declaration) -> Iterator[str]:
         """What becomes of the target's marks, and that a result has none."""
-        if self._said:
-            says = f"{self._target.name} says of itself: {_listed(self._said)}"
+        if self._found.source_types:
+            says = f"{self._target.name} {Marks(self._found.source_types)}"
             if self._mode is Marking.OFF:
                 yield NotKept(f"{says}. With --marking off, no care is taken that the result says so too.")
             elif declaration.source_type is None:
                 yield f"{says}."
             else:
                 yield f"{says}. The result says: {term_of(declaration.source_type.value)}."
+        if self._found.verdict is not None:
+            carries = f"{self._target.name} {Marks(verdict=self._found.verdict)}"
+            if self._mode is Marking.FULL and declaration.source_type is not None:
+                yield f"{carries}, which is kept in the result's as that of what it was made of."
+            else:
+                yield NotKept(f"{carries}, which the result does not keep.")
         if self._mode is not Marking.OFF and declaration.source_type is None:
             yield NOT_MARKED
 
 
-def open_sealer(snapshot: Snapshot, events: EventSink) -> Sealer | None:
+def open_sealer(snapshot: Snapshot, events: EventSink) -> Sealer:
     """What signs results, tried out.
 
     Raises:
+        OptionError: the settings contradict each other.
         SetupError: nothing can be signed with what is set.
-        UsageError: likewise.
     """
-    return None
+    from facefusion.provenance.signing.sealer import open_sealer as opened  # noqa: PLC0415 - brings in 30 MB
 
-
-def inherited(said: Iterable[str]) -> SourceType | None:
-    """What has to be said of whatever is made of a picture that says such things of itself."""
-    terms = {term_of(one) for one in said}
-    if terms & MADE:
-        return SourceType.COMPOSITE
-    return SourceType.ENHANCED if ENHANCED in terms else None
-
-
-def term_of(value: str) -> str:
-    """A term of the vocabulary without its address, which is written in more than one way."""
-    return value.rstrip("/").rpartition("/")[2]
-
-
-def _listed(values: Iterable[str]) -> str:
-    return ", ".join(term_of(value) for value in values)
+    return opened(snapshot.get(SigningSettings), events)
 
 
 def _models_of(one: Chosen, snapshot: Snapshot, models: Models) -> Iterator[tuple[str, str]]:

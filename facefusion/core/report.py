@@ -65,7 +65,9 @@ class MarkingReport:
     side_car: str | None
     """Name of the file beside it that its manifest lies in; none where it is in the file."""
     of_target: tuple[str, ...] = ()
-    """What the target says of itself, in its own words."""
+    """What the target says of itself, in its own words and in those of its manifests."""
+    target_manifest: str | None = None
+    """What is to be thought of the manifest that the target carries; none where it carries none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ import pytest
 from PIL import Image
 
 from facefusion.app.joined_marking import marks_of_joined
-from facefusion.app.marking import NOT_MARKED, inherited
+from facefusion.app.marking import NOT_MARKED
+from facefusion.app.marks_found import inherited
 from facefusion.core.errors import UsageError
 from facefusion.core.report import MarkingReport
 from facefusion.core.stop import StopToken
