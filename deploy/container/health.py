@@ -21,7 +21,7 @@ TARGET_FLAGS = ("-t", "--target-path", "-o", "--output-path")
 def question(words: Sequence[str], port: int = API_PORT) -> tuple[int, str] | None:
     """Port and path to ask, by the words that the container was started with; none where nothing answers questions."""
     if "worker" in words:
-        return WORKER_PORT, "/metrics"
+        return WORKER_PORT, "/health/live"
     is_server = "run" in words and not any(word.partition("=")[0] in TARGET_FLAGS for word in words)
     return (port, "/health/live") if is_server or "serve" in words else None
 

@@ -147,7 +147,7 @@ def health():
     [
         (["python", "facefusion.py", "serve"], (7860, "/health/live")),
         (["python", "facefusion.py", "run", "--execution-providers", "tensorrt"], (7860, "/health/live")),
-        (["/sbin/docker-init", "--", "facefusion-entrypoint", "worker"], (7861, "/metrics")),
+        (["/sbin/docker-init", "--", "facefusion-entrypoint", "worker"], (7861, "/health/live")),
         (["python", "facefusion.py", "run", "-t", "a.mp4", "-o", "b.mp4"], None),
         (["python", "facefusion.py", "run", "--target-path=a.mp4"], None),
         (["python", "facefusion.py", "force-download"], None),

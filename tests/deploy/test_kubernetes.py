@@ -126,7 +126,12 @@ def test_the_probes_ask_what_is_answered():
     assert asked["livenessProbe"] == {"path": "/health/live", "port": "http"}
     assert asked["readinessProbe"] == {"path": "/health/ready", "port": "http"}
     (worker,) = dict(pods())["worker"]["containers"]
-    assert worker["livenessProbe"]["httpGet"] == {"path": "/metrics", "port": "metrics"}
+    asked = {kind: probe["httpGet"] for kind, probe in worker.items() if kind.endswith("Probe")}
+    assert asked == {
+        "startupProbe": {"path": "/health/live", "port": "metrics"},
+        "livenessProbe": {"path": "/health/live", "port": "metrics"},
+        "readinessProbe": {"path": "/health/ready", "port": "metrics"},
+    }
 
 
 def test_nobody_but_the_private_network_gets_to_port_7860():
