@@ -85,7 +85,7 @@ ARG UID=1000
 RUN if id ubuntu > /dev/null 2>&1; then userdel --remove ubuntu; fi \
     && groupadd --gid "${UID}" facefusion \
     && useradd --create-home --uid "${UID}" --gid "${UID}" facefusion \
-    && install -d -o facefusion -g facefusion models input output temp logs storage .caches .jobs
+    && install -d -o facefusion -g facefusion models input output temp logs storage .caches .jobs .trust
 COPY --from=models /opt/tensorrt /opt/tensorrt
 COPY --from=models /opt/venv /opt/venv
 # Beside models/, which a folder that is mounted there hides. What is fetched later goes into models/.
