@@ -18,9 +18,11 @@ from facefusion.app.step import Ready, Step, opened_step
 from facefusion.app.step_plan import StepPlan
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import OtherMachineError, SegmentError, UsageError
+from facefusion.core.formats import is_moving_image
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
 from facefusion.media.settings import WorkflowSettings
+from facefusion.media.space import check_joined
 from facefusion.observability.events import EventSink, Notice
 from facefusion.pipeline.changes import changes
 from facefusion.pipeline.division import DividedVideo
@@ -93,10 +95,18 @@ def join_step(
         for number in range(len(plan.segments)):
             stop.check()
             manifests.append(take_segment(folder, number, plan.digest, records[number]))
+        if not is_moving_image(video.plan.output):  # in those the picture is coded anew
+            check_joined(video.plan.output, _file_bytes(records))
         for notice in video.plan.encoding.notices:
             step.events.emit(Notice(notice))
         processed = video.join(manifests, ready.work, step.events, stop)
         return _summed(step.report(ready, processed), records)
+
+
+def _file_bytes(records: Sequence[Mapping[str, object]]) -> int:
+    """What the files of all segments take."""
+    files = [cast("Mapping[str, Any] | None", record["file"]) for record in records]
+    return sum(file["size"] for file in files if file is not None)
 
 
 def _whole(frames: int | None) -> StepPlan:

@@ -86,6 +86,20 @@ def check_space(work: Path, output: Path, needed: int, frames: Need = NOTHING) -
     return next((warning for warning in warnings if warning), None)
 
 
+def check_joined(output: Path, segments: int) -> None:
+    """Make sure that the disk of a result can hold it, before its segments are put together.
+
+    Args:
+        output: the result, which takes what its segments do and more.
+        segments: bytes of their files.
+
+    Raises:
+        DiskFullError: it cannot.
+        OutputError: the folder cannot be looked at.
+    """
+    _check(output.resolve().parent, "the result", Need(segments, segments))
+
+
 def _check(folder: Path, what: str, needed: Need) -> str | None:
     try:
         free = shutil.disk_usage(folder).free

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 from facefusion.app import video
 from facefusion.app.engine import Engine
 from facefusion.app.step_plan import StepPlan
-from facefusion.core.errors import OtherMachineError, SegmentError, UsageError
+from facefusion.core.errors import DiskFullError, OtherMachineError, SegmentError, UsageError
 from facefusion.core.stop import StopToken
 from tests.app.conftest import SOURCE, TARGET, settings
 from tests.app.rendered_apart import TOKEN
@@ -54,7 +55,7 @@ def planned(engine: Engine, values: Mapping[str, Any]) -> StepPlan:
 
 
 def test_segments_of_two_processes_join_to_the_file_that_one_run_makes(
-    engine: Engine, values: dict[str, Any], tmp_path: Path
+    engine: Engine, values: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshot, sink, stop = settings(engine, **values), RecordingSink(), StopToken()
     whole = engine.execute(snapshot, sink, stop)
@@ -75,6 +76,12 @@ def test_segments_of_two_processes_join_to_the_file_that_one_run_makes(
     records = [here, here, here]
     for number in (0, 2):
         records[number] = json.loads((folder / f"segment-00000{number}-{TOKEN}.json").read_text())
+
+    there = sum(path.stat().st_size for path in folder.glob("*.mkv"))
+    with monkeypatch.context() as full:
+        full.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=there - 1))
+        with pytest.raises(DiskFullError, match=rf"^{tmp_path} has .* and the result will take .* at the least"):
+            engine.join(snapshot, plan, folder, records, sink, stop)
     report = engine.join(snapshot, plan, folder, records, sink, stop)
 
     assert values["output_path"].read_bytes() == expected
