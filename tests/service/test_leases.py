@@ -20,6 +20,7 @@ from facefusion.service.leases import (
     PAUSE_SECONDS,
     PLAN,
     POISON,
+    ROOM_SECONDS,
     SENDING_SECONDS,
     Leases,
     Standing,
@@ -359,6 +360,78 @@ def test_a_long_plan_is_kept(fleet):
     assert fleet.due() == []
 
 
+def test_a_job_that_is_narrowed_is_planned_anew_and_what_was_made_of_it_is_refused(fleet):
+    fleet.plan()
+    fleet.due()
+    assert fleet.one.commit_segment(fleet.one.acquire(segment(0)), {"by": "one"})
+    other, short = fleet.two.acquire(segment(1)), fleet.one.acquire(segment(1))
+    assert short is None
+    assert not fleet.queue.find("job1").alone
+    assert fleet.two.narrow(other)
+    found = fleet.queue.find("job1")
+    assert found.alone
+    assert (found.progress.done, found.progress.segments, found.progress.segments_done) == (0, None, 0)
+    assert found.retries == 1
+    assert fleet.two.renew(other) is Standing.LOST
+    assert not fleet.two.commit_segment(other, {})
+    assert not fleet.two.narrow(other)
+    assert fleet.one.work("job1") is None
+    assert [(each.unit.name, each.queue) for each in fleet.one.due()] == [(PLAN, "facefusion.normal")]
+
+
+def test_a_unit_that_is_too_large_for_one_worker_goes_to_another_of_its_breed(fleet):
+    fleet.one.beat("breed")
+    fleet.two.beat("breed")
+    fleet.plan()
+    fleet.due()
+    lease = fleet.one.acquire(segment())
+    assert fleet.one.pass_on(lease, "breed")
+    assert fleet.one.renew(lease) is Standing.LOST
+    assert fleet.due() == []
+    fleet.now += ROOM_SECONDS
+    assert fleet.due() == ["0"]
+    again = fleet.two.acquire(segment())
+    assert not fleet.two.pass_on(again, "breed"), "nobody else is left"
+    assert fleet.two.renew(again) is Standing.KEPT
+    assert fleet.two.narrow(again)
+    fleet.plan()
+    lease = fleet.one.acquire(segment())
+    assert fleet.one.pass_on(lease, "breed"), "one frame at a time may fit for others"
+
+
+def test_a_job_that_is_too_large_for_one_breed_is_planned_by_another(fleet):
+    fleet.one.beat("small")
+    fleet.two.beat("large")
+    fleet.plan("small")
+    fleet.due()
+    fleet.one.commit_segment(fleet.one.acquire(segment(1)), {})
+    assert fleet.one.pass_on(fleet.one.acquire(segment()), "small")
+    assert [(each.unit.name, each.queue) for each in fleet.one.due()] == [(PLAN, "facefusion.normal.large")]
+    lease = fleet.two.acquire(Unit("job1", PLAN))
+    assert fleet.two.commit_plan(lease, {}, [10], "large")
+    assert {each.queue for each in fleet.two.due()} == {"facefusion.normal.large"}
+
+
+def test_a_job_whose_larger_breed_is_gone_is_offered_to_all_again(fleet):
+    fleet.one.beat("small")
+    fleet.two.beat("large")
+    assert fleet.one.pass_on(fleet.one.acquire(Unit("job1", PLAN)), "small")
+    assert [each.queue for each in fleet.one.due()] == ["facefusion.normal.large"]
+    fleet.two.leave("large")
+    assert fleet.one.sweep([]) == Swept(0, 0, 1)
+    assert [each.queue for each in fleet.one.due()] == ["facefusion.normal"]
+    assert not fleet.one.pass_on(fleet.one.acquire(Unit("job1", PLAN)), "small")
+
+
+def test_what_is_known_of_small_devices_goes_with_the_job(fleet):
+    fleet.one.beat("small")
+    lease = fleet.one.acquire(Unit("job1", PLAN))
+    fleet.one.pass_on(lease, "small")
+    assert fleet.link.call("KEYS", "*unfit*") == ["facefusion:unfit:job1"]
+    assert fleet.one.fail(lease, JobState.FAILED, Fault("too large", "", "VideoMemoryError"))
+    assert fleet.link.call("KEYS", "*unfit*") == []
+
+
 class Machine(RuleBasedStateMachine):
     """Workers that take, renew, commit, hand back, die and come back from the dead, in any order.
 
@@ -423,6 +496,23 @@ class Machine(RuleBasedStateMachine):
     def hand_back(self, data, failed) -> None:
         worker, lease = data.draw(st.sampled_from(self.held))
         worker.hand_back(lease, pause=1 if failed else 0, failed=failed)
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data())
+    def narrow(self, data) -> None:
+        worker, lease = data.draw(st.sampled_from(self.held))
+        if worker.narrow(lease):
+            self.committed.clear()  # it is begun anew
+
+    @rule(second=st.booleans())
+    def beat(self, second) -> None:
+        (self.fleet.two if second else self.fleet.one).beat("breed")
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data())
+    def pass_on(self, data) -> None:
+        worker, lease = data.draw(st.sampled_from(self.held))
+        worker.pass_on(lease, "breed")
 
     @precondition(lambda self: self.held)
     @rule(data=st.data())
