@@ -120,7 +120,6 @@ def stores_of(path: Path, anchors: str | None = None) -> tuple[Store, ...]:
 
     Raises:
         InputError: the file cannot be read at all.
-        SetupError: the anchors are none.
     """
     found = [read_store(path, None, anchors)]
     if sidecar_of(path).is_file():

@@ -12,17 +12,19 @@ import pytest
 from PIL import Image
 
 from facefusion.core.errors import InputError, OptionError
+from facefusion.media.container import CONTAINERS
 from facefusion.observability.events import EventSink
 from facefusion.provenance.anchors import read_anchors
 from facefusion.provenance.findings import Answer, gravest, is_altered, look_at
 from facefusion.provenance.findings_report import document, text
 from facefusion.provenance.manifests import Action, Verdict, read_store, stores_of
-from facefusion.provenance.records import Declaration, Deed, SourceType
+from facefusion.provenance.records import Declaration, Deed, SourceType, sidecar_of
 from facefusion.provenance.rules import library_rules
 from facefusion.provenance.signing.sealer import open_sealer
 from facefusion.provenance.signing.settings import SigningSettings
 from facefusion.provenance.xmp.packet import packet
 from facefusion.provenance.xmp.write import write_xmp
+from tests.provenance.samples import VIDEOS, video
 from tests.provenance.signing.certificates import Root, write_pair
 
 COMPOSITE = SourceType.COMPOSITE
@@ -393,12 +395,16 @@ def broken(data, source):
     return bytes(data)
 
 
-@pytest.mark.parametrize("suffix", [".jpg", ".png", ".webp", ".gif", ".tiff", ".avif"])
+@pytest.mark.parametrize("suffix", [".jpg", ".png", ".webp", ".gif", ".tiff", ".avif", *VIDEOS, ".mkv"])
 def test_however_a_file_is_broken_there_is_an_answer(tmp_path, sealer, suffix):
-    path = picture(tmp_path / f"result{suffix}")
+    path = tmp_path / f"result{suffix}"
+    made = video(path, frames=5) if suffix in CONTAINERS else picture(path)
+    assert made == path
     if suffix != ".avif":
         write_xmp(path, suffix, packet(COMPOSITE))
-    sealer.seal(path, path, SAID, None)
+    side = sealer.seal(path, path, SAID, None)
+    if side is not None:
+        side.rename(sidecar_of(path))
     whole, source = path.read_bytes(), random.Random(suffix)
     answers = set()
     for _ in range(60):
