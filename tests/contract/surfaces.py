@@ -19,7 +19,14 @@ from facefusion.config.state import Snapshot
 from facefusion.config.values import join_words
 
 SCHEMA = program_schema(load_application())
-POSITIONALS = {"JOB_ID": "demo", "STEP_INDEX": "-1", "JOB_STATUS": "queued", "SHELL": "bash"}
+POSITIONALS = {
+    "JOB_ID": "demo",
+    "STEP_INDEX": "-1",
+    "JOB_STATUS": "queued",
+    "SHELL": "bash",
+    "FILE": "a.jpg",
+    "ACTION": "show",
+}
 PLACE = "job demo, step 0"
 
 
