@@ -85,7 +85,7 @@ class Engine:
     def breed(self, snapshot: Snapshot, events: EventSink) -> str:
         """A word for all machines and programs whose segments may be joined, where they work on the same step.
 
-        It stands for program, libraries, execution provider, device and processor: the part of a plan's fingerprint
+        It stands for program, libraries, execution provider, device, processor and frames at a time: the part of a plan's fingerprint
         that is known before there is a step. No model is loaded.
 
         Returns:
@@ -95,9 +95,10 @@ class Engine:
             ProviderError: none of the execution providers asked for works.
         """
         from facefusion.app.fingerprint import breed_of  # noqa: PLC0415 - see the module's docstring
+        from facefusion.app.narrowing import together_of  # noqa: PLC0415 - as above
 
         execution, _ = self._open_sessions().open(snapshot, events)
-        return breed_of(execution)
+        return breed_of(execution, together_of(snapshot))
 
     def plan(self, snapshot: Snapshot, events: EventSink, stop: StopToken) -> StepPlan:
         """Divide a step into segments that several machines can render, each by itself and in any order.

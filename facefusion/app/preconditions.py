@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from facefusion.app.faces import check_padding
+from facefusion.app.label import label_of
 from facefusion.app.sources import source_photos
 from facefusion.config.request import check_output_kind
 from facefusion.config.settings import PathsSettings, ProcessorsSettings
@@ -95,7 +96,7 @@ def check_output(snapshot: Snapshot, info: MediaInfo, output: Path) -> None:
 
     Raises:
         UsageError: its extension or the workflow does not fit the target, or no part of that is meant.
-        OptionError: the encoder does not take the pixel format.
+        OptionError: the encoder does not take the pixel format, or the label cannot be drawn.
         OutputError: format or encoder hold no pictures of that size.
     """
     for _, check in _output_conditions(snapshot, info, output):
@@ -137,6 +138,7 @@ def _output_conditions(snapshot: Snapshot, info: MediaInfo, output: Path) -> Ite
     else:
         yield "output_video_pixel_format", lambda: _check_format(settings, output)
         yield "output_video_resolution", lambda: check_size(_size(settings, info, output), *_encoder(settings, output))
+    yield "label", lambda: label_of(snapshot)
     if info.kind is MediaKind.VIDEO:
         yield "trim_frame_end", trim_of(snapshot).check
 

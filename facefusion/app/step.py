@@ -13,6 +13,7 @@ from pathlib import Path
 from facefusion.app.calibration import thread_plans
 from facefusion.app.content import content_filter, content_report, second_models
 from facefusion.app.faces import analyser_recipe, build_analyser, build_masker
+from facefusion.app.label import label_of
 from facefusion.app.marking import ResultMarking
 from facefusion.app.models import Models, Runners, open_store
 from facefusion.app.narrowing import narrowed, one_at_a_time, together_of
@@ -172,6 +173,7 @@ class Step:
         finder = self._finder(subject, analyser, sources, recollection)
         content = content_filter(self._snapshot, subject, self._trim, models, runners, self._events)
         work = self._work(subject, models, runners, finder, sources, output, content)
+        work.check_label(subject.target.size)
         resources.pool.release_unneeded(models.files(self._kinds_per_frame()))
         self._stop.check()
         resources.pool.tally.clear()
@@ -325,6 +327,7 @@ class Step:
             self._clock,
             halt_on_error=self._snapshot.get(MiscSettings).halt_on_error,
             final_size=self._wanted_size(output).of(subject.info),
+            label=label_of(self._snapshot),
         )
 
     def _finder(

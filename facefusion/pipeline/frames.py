@@ -40,6 +40,16 @@ class ContentCheck(Protocol):
         """Decide after the last frame, before the result is put in place."""
 
 
+class FrameLabel(Protocol):
+    """Is laid over every frame of the result, those too that are passed through."""
+
+    def check(self, size: Size) -> None:
+        """Raise UsageError where frames of a size have no room for it."""
+
+    def over(self, picture: Picture) -> Picture:
+        """A picture with the label on it; it may be the same, changed."""
+
+
 @dataclass(slots=True)
 class FrameTask:
     """A frame that was followed."""
@@ -80,6 +90,7 @@ class FrameWork:
         clock: counts busy seconds.
         halt_on_error: whether one frame that fails ends the run.
         final_size: of the result, where it is not the one that the processors give.
+        label: laid over frames at last; none where they are left without.
     """
 
     def __init__(
@@ -92,6 +103,7 @@ class FrameWork:
         *,
         halt_on_error: bool,
         final_size: Size | None = None,
+        label: FrameLabel | None = None,
     ) -> None:
         self._processors = processors
         self._finder = finder
@@ -100,6 +112,7 @@ class FrameWork:
         self.clock = clock
         self._halt_on_error = halt_on_error
         self._final_size = final_size
+        self._label = label
 
     def output_size(self, size: Size) -> Size:
         """Size of the result for a target of ``size``."""
@@ -110,6 +123,15 @@ class FrameWork:
         for processor in self._processors:
             size = processor.output_size(size)
         return size
+
+    def check_label(self, size: Size) -> None:
+        """Make sure that the result of a target of ``size`` has room for the label.
+
+        Raises:
+            UsageError: it has none.
+        """
+        if self._label is not None:
+            self._label.check(self.output_size(size))
 
     def strand(self) -> Strand:
         """A memory for the frames of one segment."""
@@ -247,13 +269,21 @@ class FrameWork:
         seen = look.sighting
         if picture is None:
             self._tell_held(frame, look.failure)
-            return FrameResult(replace(frame, picture=self._fitted(frame.picture, frame)), 0, seen.found, held=True)
-        return FrameResult(replace(frame, picture=self._fitted(picture, frame)), len(seen.chosen), seen.found, False)
+            return FrameResult(replace(frame, picture=self._finished(frame.picture, frame)), 0, seen.found, held=True)
+        return FrameResult(replace(frame, picture=self._finished(picture, frame)), len(seen.chosen), seen.found, False)
 
     def _tell_held(self, frame: Frame, failure: Exception | None) -> None:
         logger.debug("frame %d is passed through", frame.index, exc_info=failure)
         said = failure.fault if isinstance(failure, FaceFusionError) else f"{type(failure).__name__}: {failure}"
         self._events.emit(FrameHeld(frame.index, said))
+
+    def _finished(self, picture: Picture, frame: Frame) -> Picture:
+        """A picture of a frame as the result shows it."""
+        picture = self._fitted(picture, frame)
+        if self._label is None:
+            return picture
+        with self.clock.measure("label"):
+            return self._label.over(picture)
 
     def _fitted(self, picture: Picture, frame: Frame) -> Picture:
         """A picture of a frame at the result's size."""

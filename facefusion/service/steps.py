@@ -18,14 +18,18 @@ from facefusion.config.schema import OptionSpec
 from facefusion.config.state import Snapshot
 from facefusion.content.settings import ContentAnalyserSettings
 from facefusion.core.errors import OptionError
+from facefusion.provenance.label_settings import LabelSettings
 from facefusion.provenance.settings import MarkingSettings
 from facefusion.service.problems import FieldFault, FieldsError
 
-OPERATORS: tuple[type, ...] = (ContentAnalyserSettings, MarkingSettings)
+OPERATORS: tuple[type, ...] = (ContentAnalyserSettings, MarkingSettings, LabelSettings)
 """Groups of settings that clients choose only where the operator offers them."""
 
 MACHINES = frozenset({"face_map", "keep_temp", "temp_frame_format", "temp_pixel_format", "workflow_strategy"})
 """Settings of a step that name files of a machine, or say what is left on its disk. No client chooses them."""
+
+MOST_VALUES = 64
+"""Of one setting: each processor that is named costs a run over every frame."""
 
 PLACE = "the request"
 ORIGIN = Origin(Source.JOB, PLACE)
@@ -109,6 +113,8 @@ class StepRules:
                 f"{PLACE}: {spec.name} names what lies on a machine of the service",
                 "Files are uploaded, and named by their ids in 'target' and 'sources'.",
             )
+        if isinstance(value, list) and len(value) > MOST_VALUES:
+            raise OptionError(f"{PLACE}: {name} has {len(value)} values", f"Give {MOST_VALUES} at the most.")
         values = thaw(self._schema, {name: value}, PLACE).values
         for one in values:
             if one in self._held:
@@ -173,7 +179,7 @@ def _json_schema(spec: OptionSpec) -> JsonSchema:
         one["pattern"] = f"^(?:{about.form.pattern})$"
     schema: JsonSchema = one
     if value.is_list:
-        schema = {"type": "array", "items": one}
+        schema = {"type": "array", "items": one, "maxItems": MOST_VALUES}
         if about.lengths is not None:
             schema |= {"minItems": about.lengths[0], "maxItems": about.lengths[1]}
     default = list(spec.default) if value.is_list else spec.default

@@ -129,7 +129,8 @@ def _good_scalars(spec: OptionSpec) -> Iterator[Any]:
     elif about.form is not None:
         yield FORMED[spec.name]
     else:
-        yield "clips/*/{index:03d} 100%.mp4"
+        yield "clips/*/{
+    "label": "Altered by AI",index:03d} 100%.mp4"
 
 
 FORMED = {

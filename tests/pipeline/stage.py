@@ -29,7 +29,7 @@ from facefusion.media.probe import MediaInfo, probe
 from facefusion.memory.meter import MemoryMeter
 from facefusion.observability.events import StageProgress
 from facefusion.observability.stages import StageClock
-from facefusion.pipeline.frames import FrameWork
+from facefusion.pipeline.frames import FrameLabel, FrameWork
 from facefusion.pipeline.outcome import Outcome
 from facefusion.pipeline.sighting import Sighting
 from facefusion.pipeline.video import process_video
@@ -196,6 +196,7 @@ class Stage:
         keep: bool = False,
         encoder: EncoderSettings = ENCODER,
         card: CardDecoder | None = None,
+        label: FrameLabel | None = None,
     ) -> tuple[MediaInfo, VideoPlan, FrameWork]:
         """What a run is made of, with ears of its own."""
         info = probe(self.source)
@@ -212,6 +213,7 @@ class Stage:
             self.sink,
             StageClock(),
             halt_on_error=halt,
+            label=label,
         )
         return info, plan, work
 

@@ -8,7 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from facefusion.core.errors import ContentRefusedError, InferenceError, ModelError, OutputError, ResourceError
+from facefusion.core.errors import (
+    ContentRefusedError,
+    InferenceError,
+    ModelError,
+    OutputError,
+    ResourceError,
+    UsageError,
+)
 from facefusion.core.values import Face, Frame, Picture, Size
 from facefusion.observability.events import FrameHeld
 from facefusion.observability.stages import StageClock
@@ -339,3 +346,44 @@ def test_busy_seconds_are_counted_per_stage() -> None:
     frames, _ = work(Painter(50, []), Painter(90, []))
     through(frames, frame())
     assert list(frames.clock.seconds()) == ["content", "analyse", "painter50", "painter90", "paste"]
+
+
+class Corner:
+    """Paints a corner, and knows pictures that are too small."""
+
+    def check(self, size: Size) -> None:
+        if size.width < 40:
+            raise UsageError("no room", "Shorten it.")
+
+    def over(self, picture: Picture) -> Picture:
+        picture.paste(np.full((16, 16, 3), 222, np.uint8), np.ones((16, 16), np.float32), WHOLE)
+        return picture
+
+
+@pytest.mark.parametrize("failure", [None, ValueError("oops")])
+def test_a_label_is_laid_over_every_frame_at_last_also_over_those_that_are_held(failure: Exception | None) -> None:
+    labelled = FrameWork(
+        [Painter(50, [], failure, factor=2)],
+        Finder(),
+        Content(),
+        RecordingSink(),
+        StageClock(),
+        halt_on_error=False,
+        label=Corner(),
+    )
+    labelled.check_label(Size(32, 32))
+    (result,) = through(labelled, frame())
+    assert result.held is (failure is not None)
+    pixels = np.asarray(result.frame.picture.to_bgr())
+    assert pixels.shape == (64, 64, 3)
+    assert (pixels == 222).all(axis=2).sum() == 256
+    assert (pixels[:16, :16] == 222).all()
+    assert "label" in labelled.clock.seconds()
+
+
+def test_whether_a_label_has_room_goes_by_the_size_of_the_result() -> None:
+    labelled = FrameWork([], Finder(), Content(), RecordingSink(), StageClock(), halt_on_error=False, label=Corner())
+    with pytest.raises(UsageError, match="no room"):
+        labelled.check_label(Size(32, 32))
+    labelled.check_label(Size(64, 64))
+    FrameWork([], Finder(), Content(), RecordingSink(), StageClock(), halt_on_error=False).check_label(Size(1, 1))

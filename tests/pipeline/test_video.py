@@ -18,6 +18,7 @@ from facefusion.observability.events import FrameHeld
 from facefusion.pipeline.video_plan import Trim
 from facefusion.pipeline.window import WindowPlan
 from facefusion.pipeline.work_folder import WorkFolder
+from facefusion.provenance.label import Label
 from tests.media.cards import FakeCard
 from tests.media.clips import decode, packets_of, planes_of, times_of
 from tests.pipeline.stage import FRAMES, BrokenError, Content, Stage
@@ -46,6 +47,28 @@ def test_the_number_of_threads_does_not_show(tmp_path: Path) -> None:
     stage.run()
     digest = stage.digest
     stage.run(window=WindowPlan(window=2, workers=1))
+    assert stage.digest == digest
+
+
+def test_a_label_is_the_same_on_all_frames_whatever_the_threads_and_stops(tmp_path: Path) -> None:
+    label = Label("AI", "bottom", 15.0)
+    stage = Stage(tmp_path)
+    stage.run()
+    plain = [planes_of(frame)[0].astype(int) for frame in decode(stage.output)]
+    stage.run(label=label, window=WindowPlan(window=6, workers=3))
+    digest = stage.digest
+    labelled = [planes_of(frame)[0].astype(int) for frame in decode(stage.output)]
+    height, width = plain[0].shape
+    rows = slice(height - 16, height - 4)
+    assert len(labelled) == FRAMES
+    for without, with_label in zip(plain, labelled, strict=True):
+        assert np.abs(with_label - without)[rows, width // 2 - 8 : width // 2 + 8].mean() > 20
+        assert np.abs(with_label - without)[: height // 2].mean() < 5
+    stage.run(label=label, window=WindowPlan(window=2, workers=1))
+    assert stage.digest == digest
+    with pytest.raises(BrokenError):
+        stage.run({40: BrokenError()}, label=label)
+    stage.run(label=label)
     assert stage.digest == digest
 
 
