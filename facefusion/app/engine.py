@@ -85,8 +85,8 @@ class Engine:
     def breed(self, snapshot: Snapshot, events: EventSink) -> str:
         """A word for all machines and programs whose segments may be joined, where they work on the same step.
 
-        It stands for program, libraries, execution provider, device, processor and frames at a time: the part of a plan's fingerprint
-        that is known before there is a step. No model is loaded.
+        It stands for program, libraries, execution provider, device, processor and frames at a time: the part of a
+        plan's fingerprint that is known before there is a step. No model is loaded.
 
         Returns:
             Hexadecimal digits.

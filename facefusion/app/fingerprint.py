@@ -28,6 +28,8 @@ EDGE = 1 << 20
 """Bytes at either end of a large file that are read to know it again, beside its size and, on one machine, the time of
 its change."""
 
+TOGETHER = "frames worked on together"
+
 BREED_DIGITS = 12
 """Enough to tell apart all that will ever work side by side."""
 
@@ -69,7 +71,7 @@ def fingerprint(
         **dict(_settings(snapshot, models)),
         **{f"model {name}": digest for name, digest in models.digests.items()},
         "encoding": repr(encoding),
-        "frames worked on together": str(together),
+        TOGETHER: str(together),
         **machine_fingerprint(execution),
     }
 
@@ -93,9 +95,14 @@ def machine_fingerprint(execution: Execution) -> Mapping[str, str]:
     }
 
 
-def breed_of(execution: Execution) -> str:
-    """A short word for :func:`machine_fingerprint`."""
-    text = json.dumps(machine_fingerprint(execution), sort_keys=True)
+def breed_of(execution: Execution, together: int) -> str:
+    """A short word for the part of every fingerprint that is not of the step.
+
+    Args:
+        execution: what graphs run on.
+        together: frames that go through graphs together.
+    """
+    text = json.dumps({**machine_fingerprint(execution), TOGETHER: str(together)}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:BREED_DIGITS]
 
 
