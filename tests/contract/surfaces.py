@@ -129,11 +129,11 @@ def _good_scalars(spec: OptionSpec) -> Iterator[Any]:
     elif about.form is not None:
         yield FORMED[spec.name]
     else:
-        yield "clips/*/{
-    "label": "Altered by AI",index:03d} 100%.mp4"
+        yield "clips/*/{index:03d} 100%.mp4"
 
 
 FORMED = {
+    "label": "Altered by AI",
     "deep_swapper_model": "custom/my face",
     "jwt_issuer": "https://login.example.org/realms/faces",
     "jwt_keys_url": "https://login.example.org/keys?set=1",
