@@ -17,6 +17,12 @@ class ForbiddenError(FaceFusionError):
     http_status = 403
 
 
+class MalformedError(UsageError):
+    """A request that two readers could take for different ones."""
+
+    http_status = 400
+
+
 class NotFoundError(InputError):
     """There is no such thing, or it is somebody else's, or it was erased."""
 

@@ -187,6 +187,7 @@ class _Server:
                 proxy_headers=bool(proxies),
                 forwarded_allow_ips=list(proxies),
                 timeout_graceful_shutdown=GRACE_SECONDS,
+                http=PatientProtocol,
                 ws="none",
                 lifespan="on",
             )

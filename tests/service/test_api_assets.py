@@ -1,13 +1,15 @@
 """Uploads, as clients send them."""
 
 import asyncio
+import contextlib
 import hashlib
 import json
 
 import pytest
 
 from facefusion.service.api import assets
-from tests.service.api import CLIP, GIGABYTE, PHOTO, SUBMITTER, Api, with_settings
+from facefusion.service.api.service import MOST_UPLOADS
+from tests.service.api import CLIP, GIGABYTE, OTHER, PHOTO, SUBMITTER, Api, with_settings
 
 pytestmark = pytest.mark.service
 
@@ -239,6 +241,7 @@ def ask(api, receive):
 def test_an_upload_that_does_not_come_to_its_end_leaves_nothing(api, end, monkeypatch):
     monkeypatch.setattr(assets, "IDLE_SECONDS", 0.05)
     monkeypatch.setattr(assets, "BLOCK", 1)
+    monkeypatch.setattr(assets, "LEAST_BYTES", 1)
     messages = iter([{"type": "http.request", "body": CLIP, "more_body": True}])
 
     async def receive():
@@ -267,3 +270,25 @@ def test_what_was_not_expected_is_told_as_an_id(api, monkeypatch):
     assert "secret" not in answer.text
     assert api.audited()[-1]["outcome"] == "internal"
     assert list(api.parts.iterdir()) == []
+
+
+def test_an_upload_that_trickles_is_given_up(api, monkeypatch):
+    monkeypatch.setattr(assets, "IDLE_SECONDS", 0.3)
+
+    async def receive():
+        await asyncio.sleep(0.01)
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    status, body = ask(api, receive)
+    assert (status, body["fault"]) == (408, "the upload broke off")
+    assert list(api.parts.iterdir()) == []
+
+
+def test_uploads_of_one_user_at_a_time_are_limited(api):
+    with contextlib.ExitStack() as stack:
+        for _ in range(MOST_UPLOADS):
+            stack.enter_context(api.service.streams.uploading("user:ann"))
+        answer = api.client.post("/v1/assets", content=CLIP, headers=SUBMITTER)
+        assert (answer.status_code, answer.json()["fault"]) == (429, f"you send {MOST_UPLOADS} uploads already")
+        assert api.client.post("/v1/assets", content=CLIP, headers=OTHER).status_code == 201
+    api.upload(CLIP)

@@ -96,17 +96,38 @@ def test_what_the_request_itself_gets_wrong_is_named(api, change, field):
 
 
 def test_a_body_that_is_no_json_is_refused(api):
-    for body in (b"", b"{", b"[]", b"\xff", b'{"target": ' + b"9" * 5000 + b"}", b"[" * 100_000):
+    for body in (b"", b"{", b"[]", b"\xff", b'{"target": ' + b"9" * 5000 + b"}", b"[" * 60_000):
         answer = api.client.post("/v1/jobs", content=body, headers={**SUBMITTER, "Content-Type": "application/json"})
         assert answer.status_code in (400, 422)
         assert answer.headers["content-type"] == "application/problem+json"
 
 
 def test_a_body_without_end_is_refused(api):
-    answer = api.client.post("/v1/jobs", content=b" " * ((1 << 20) + 1), headers=SUBMITTER)
+    answer = api.client.post("/v1/jobs", content=b" " * ((1 << 16) + 1), headers=SUBMITTER)
     assert answer.status_code == 413
-    answer = api.client.post("/v1/jobs", content=(bytes(1 << 16) for _ in range(17)), headers=SUBMITTER)
+    answer = api.client.post("/v1/jobs", content=(bytes(1 << 12) for _ in range(17)), headers=SUBMITTER)
     assert answer.status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("step", "field"),
+    [
+        ({f"key{number}": 1 for number in range(257)}, "step"),
+        ({"k" * 60_000: 1}, f"step.{'k' * 60_000}.[key]"),
+        ({"processors": ["face_swapper"] * 65}, "step.processors"),
+        ({"processors": ["x" * 60_000]}, "step.processors"),
+    ],
+)
+def test_what_is_asked_for_and_answered_is_bounded(api, step, field):
+    answer = api.submit(step=step)
+    assert answer.status_code == 422
+    assert [one["field"] for one in answer.json()["errors"]] == [field]
+    assert len(answer.content) < 1 << 18
+
+
+def test_a_list_may_be_as_long_as_the_document_says(api):
+    most = api.service.rules.json_schema()["properties"]["processors"]["maxItems"]
+    assert api.submit(step={"processors": ["face_debugger"] * most}).status_code == 201
 
 
 def test_sound_is_no_target_and_a_video_no_source(api):

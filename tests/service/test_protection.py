@@ -47,3 +47,24 @@ def test_an_answer_that_the_servers_end_cuts_off_gets_no_second_one():
 
     (start,) = cut_off(app)
     assert start["status"] == 200
+
+
+def test_a_request_whose_end_is_told_in_two_ways_is_refused():
+    from facefusion.service.api.protection import Protection
+
+    sent = []
+
+    async def run():
+        async def nothing(*_):
+            raise AssertionError("it gets no further")
+
+        async def send(message):
+            sent.append(message)
+
+        headers = [(b"transfer-encoding", b"chunked"), (b"content-length", b"5")]
+        scope = {"type": "http", "method": "POST", "path": "/v1/assets", "headers": headers}
+        await Protection(nothing, is_open=False)(scope, nothing, send)
+
+    asyncio.run(run())
+    assert sent[0]["status"] == 400
+    assert json.loads(sent[1]["body"])["fault"] == "the request tells the end of its body in two ways"

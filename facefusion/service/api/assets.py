@@ -23,7 +23,9 @@ from facefusion.service.records import Asset
 BLOCK = 1 << 20
 """Bytes that are written at a time."""
 IDLE_SECONDS = 60.0
-"""After which an upload of which nothing comes is given up."""
+"""In which something worth while has to come of an upload, or it is given up."""
+LEAST_BYTES = 1 << 14
+"""What is worth while: a line so slow would take weeks for an upload, and hold a place for as long."""
 
 FORM = "multipart/form-data"
 BINARY = {"schema": {"type": "string", "format": "binary"}}
@@ -56,7 +58,8 @@ async def upload(
     """Upload an image, a video or a sound."""
     entry = Entry(principal.subject, address, "upload")
     try:
-        asset = await _receive(request, service, entry)
+        with service.streams.uploading(principal.subject):
+            asset = await _receive(request, service, entry)
     except Exception as error:
         await run_in_threadpool(service.audit.conclude, entry, kind_of_error(error))
         raise
@@ -124,9 +127,9 @@ async def _blocks(request: Request) -> AsyncIterator[bytes]:
     gathered = bytearray()
     try:
         while True:
-            try:
-                gathered += await asyncio.wait_for(anext(stream), IDLE_SECONDS)
-            except StopAsyncIteration:
+            async with asyncio.timeout(IDLE_SECONDS):
+                is_more = await _gather(stream, gathered, LEAST_BYTES)
+            if not is_more:
                 break
             if len(gathered) >= BLOCK:
                 yield bytes(gathered)
@@ -135,6 +138,17 @@ async def _blocks(request: Request) -> AsyncIterator[bytes]:
         raise StalledError("the upload broke off", "Send it again.") from error
     if gathered:
         yield bytes(gathered)
+
+
+async def _gather(stream: AsyncIterator[bytes], gathered: bytearray, least: int) -> bool:
+    """Have so many bytes more of a stream; whether there may be further ones."""
+    wanted = len(gathered) + least
+    while len(gathered) < wanted:
+        try:
+            gathered += await anext(stream)
+        except StopAsyncIteration:
+            return False
+    return True
 
 
 def _announced(request: Request) -> int | None:

@@ -15,6 +15,9 @@ EXAMPLE_ID, OTHER_ID, JOB_ID = "0f5c2d8a9b3e4f6071829304a5b6c7d8", "c1d2e3f40516
 EXAMPLE_HASH = "5e1f" * 16
 
 MOST_SOURCES = 64
+MOST_SETTINGS = 256
+LONGEST_NAME = 64
+"""Characters of a setting's; what is longer names none, and would only be repeated in the answer."""
 
 Id = Annotated[str, Field(pattern=ID, examples=[EXAMPLE_ID])]
 
@@ -90,8 +93,11 @@ class JobRequest(Document):
         ),
     ] = []
     step: Annotated[
-        dict[str, JsonValue],
-        Field(description="Settings, as a step of a job file holds them. What is left out is as the operator set it."),
+        dict[Annotated[str, Field(max_length=LONGEST_NAME)], JsonValue],
+        Field(
+            max_length=MOST_SETTINGS,
+            description="Settings, as a step of a job file holds them. What is left out is as the operator set it.",
+        ),
     ] = {}
     extension: Annotated[
         str | None,

@@ -14,12 +14,12 @@ from facefusion.core.errors import FaceFusionError
 from facefusion.service.api.answers import problem_response
 from facefusion.service.api.service import Observer
 from facefusion.service.auth import is_loopback
-from facefusion.service.errors import ForbiddenError, StalledError, TooLargeError
+from facefusion.service.errors import ForbiddenError, MalformedError, StalledError, TooLargeError
 from facefusion.service.problems import Problem, plain_problem, problem_of
 
 logger = logging.getLogger(__name__)
 
-MOST_BYTES = 1 << 20
+MOST_BYTES = 1 << 16
 """Of a body that is no upload."""
 BODY_SECONDS = 30.0
 """In which such a body has to be there."""
@@ -90,11 +90,15 @@ class Protection:
         """What gives the body to the routes.
 
         Raises:
+            MalformedError: where its body ends is not certain.
             ForbiddenError: a page of another site asks.
             TooLargeError: the body is larger than any that has a meaning.
             StalledError: it does not come to its end.
         """
         headers = Headers(scope=scope)
+        if "transfer-encoding" in headers and "content-length" in headers:
+            # A gateway that heeds the other one would see a second request in the body (RFC 9112, 6.1 and 11.2).
+            raise MalformedError("the request tells the end of its body in two ways", "Leave Content-Length out.")
         if self._is_open:
             _check_origin(headers)
         if scope["method"] in ("GET", "HEAD", "OPTIONS") or scope["path"] == UPLOADS:

@@ -23,6 +23,8 @@ from facefusion.service.uploads import Uploads
 
 MOST_STREAMS = 32
 """Watchers of jobs that one user may have at a time on one machine."""
+MOST_UPLOADS = 16
+"""Uploads that one user may send at a time to one machine."""
 
 Exposition = Callable[[], tuple[bytes, str]]
 """What Prometheus is told, with its content type."""
@@ -32,11 +34,12 @@ Observer = Callable[[str, str, int, float], None]
 
 
 class Streams:
-    """Counts who watches."""
+    """Counts who watches, and who uploads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._open: Counter[str] = Counter()
+        self._watchers: Counter[str] = Counter()
+        self._uploads: Counter[str] = Counter()
         self.ending = threading.Event()
         """Set when the service ends, and with it all streams."""
 
@@ -47,19 +50,35 @@ class Streams:
         Raises:
             RateLimitError: there are as many as there may be.
         """
+        fault = f"you watch {MOST_STREAMS} jobs already"
+        remedy = "Close a stream of events, or ask for the job itself."
+        with self._counted(self._watchers, subject, MOST_STREAMS, RateLimitError(fault, remedy)):
+            yield
+
+    @contextmanager
+    def uploading(self, subject: str) -> Iterator[None]:
+        """Count an upload.
+
+        Raises:
+            RateLimitError: there are as many as there may be.
+        """
+        fault = f"you send {MOST_UPLOADS} uploads already"
+        with self._counted(self._uploads, subject, MOST_UPLOADS, RateLimitError(fault, "Wait until one is there.")):
+            yield
+
+    @contextmanager
+    def _counted(self, counts: Counter[str], subject: str, most: int, refusal: RateLimitError) -> Iterator[None]:
         with self._lock:
-            if self._open[subject] >= MOST_STREAMS:
-                raise RateLimitError(
-                    f"you watch {MOST_STREAMS} jobs already", "Close a stream of events, or ask for the job itself."
-                )
-            self._open[subject] += 1
+            if counts[subject] >= most:
+                raise refusal
+            counts[subject] += 1
         try:
             yield
         finally:
             with self._lock:
-                self._open[subject] -= 1
-                if not self._open[subject]:
-                    del self._open[subject]
+                counts[subject] -= 1
+                if not counts[subject]:
+                    del counts[subject]
 
 
 @dataclass(frozen=True)
