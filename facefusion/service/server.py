@@ -20,6 +20,7 @@ from facefusion.service.api.app import create_app
 from facefusion.service.api.service import Service
 from facefusion.service.audit import AuditLog
 from facefusion.service.auth import Gate, address_to_bind
+from facefusion.service.connections import PatientProtocol
 from facefusion.service.environment import Secrets
 from facefusion.service.files import FolderStore, open_files
 from facefusion.service.health import Readiness, queue_look, storage_look
