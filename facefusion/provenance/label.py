@@ -16,6 +16,9 @@ from facefusion.vision.dynamic_range import DynamicRange
 from facefusion.vision.lettering import lettering, undrawable
 from facefusion.vision.picture import BgrPicture, YuvPicture
 
+LONGEST = 100
+"""Characters of a text."""
+
 PADDING = 0.35
 """Of the box around the text, and"""
 MARGIN = 0.5
@@ -66,10 +69,14 @@ class Label:
         percent: size of the letters, in hundredths of the picture's shorter side.
 
     Raises:
-        OptionError: the text holds what cannot be drawn.
+        OptionError: the text is too long, or holds what cannot be drawn.
     """
 
     def __init__(self, text: str, position: str, percent: float) -> None:
+        if len(text) > LONGEST:
+            raise OptionError(
+                f"--label {shown(repr(text))}: {len(text)} characters are too many", f"Give at most {LONGEST}."
+            )
         if missing := undrawable(text):
             listed = ", ".join(
                 f"{one} (U+{ord(one):04X})" if one.isprintable() else f"U+{ord(one):04X}" for one in missing
@@ -110,17 +117,17 @@ class Label:
             return self._stamps[key]
 
     def _made(self, size: Size, white: int) -> _Stamp:
-        letters = max(LEAST_SIZE, round(min(size) * self._percent / 100))
-        while not _fits(ink := lettering(self._text, letters), letters, size):
-            # Straight to what the width leaves, but for rounding.
-            length = ink.shape[1] + 2 * _margin(letters) + 2 * _padding(letters)
-            letters = min(letters - 1, int(letters * size.width / length))
+        letters = self._letters(size)
+        ink = lettering(self._text, letters)
+        while not _fits(ink, letters, size):
+            letters -= 1
             if letters < LEAST_SIZE:
                 raise UsageError(
                     f"--label {shown(repr(self._text))} has no room in a picture of {size.width}x{size.height} in "
                     f"letters that can be read",
                     "Shorten it.",
                 )
+            ink = lettering(self._text, letters)
         padding, margin = _padding(letters), _margin(letters)
         ink = np.pad(ink, padding)
         mask = GROUND + (1 - GROUND) * ink
@@ -130,6 +137,12 @@ class Label:
         left = margin + self._place.across(size.width - width - 2 * margin)
         top = margin + self._place.down(size.height - height - 2 * margin)
         return _Stamp(cv2.merge([shade] * 3).astype(np.float32), mask.astype(np.float32), left, top)
+
+    def _letters(self, size: Size) -> int:
+        """The size that is asked for, or about that which the width leaves."""
+        wanted = max(LEAST_SIZE, round(min(size) * self._percent / 100))
+        widths = lettering(self._text, LEAST_SIZE).shape[1] / LEAST_SIZE + 2 * (MARGIN + PADDING)
+        return max(LEAST_SIZE, min(wanted, round(1.05 * size.width / widths)))
 
 
 def _fits(ink: Mask, letters: int, size: Size) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from facefusion.config.option import Form, option, settings_group
+from facefusion.config.option import option, settings_group
 
 POSITIONS = ("top-left", "top", "top-right", "bottom-left", "bottom", "bottom-right")
 
@@ -14,7 +14,6 @@ class LabelSettings:
     label: str | None = option(
         None,
         "text that is burnt into every frame, such as 'altered by AI'; none where empty",
-        form=Form(".{1,100}", "a line of 1 to 100 characters"),
         metavar="TEXT",
         own=True,
     )

@@ -133,7 +133,6 @@ def _good_scalars(spec: OptionSpec) -> Iterator[Any]:
 
 
 FORMED = {
-    "label": "Altered by AI",
     "deep_swapper_model": "custom/my face",
     "jwt_issuer": "https://login.example.org/realms/faces",
     "jwt_keys_url": "https://login.example.org/keys?set=1",

@@ -145,3 +145,10 @@ def test_what_cannot_be_drawn_is_refused():
         "--label 'ok ह\\t': this cannot be drawn: ह (U+0939), U+0009. "
         "Use Latin, Greek, Cyrillic, Chinese, Japanese or Korean letters, with accents as one character."
     )
+
+
+def test_a_text_that_nobody_would_read_is_refused():
+    with pytest.raises(OptionError) as refused:
+        Label("x" * 101, "top", 4.0)
+    assert str(refused.value) == f"--label '{'x' * 101}': 101 characters are too many. Give at most 100."
+    Label("x" * 100, "top", 20.0).check(Size(1920, 1080))
