@@ -9,8 +9,8 @@ from facefusion.core.errors import SetupError
 
 PACKAGES = frozenset(
     {
-        "celery", "fastapi", "httpx", "jwt", "kombu", "limits", "multipart", "prometheus_client", "pydantic",
-        "python_multipart", "pynvml", "redis", "sse_starlette", "starlette", "uvicorn",
+        "celery", "fastapi", "httpx", "jwt", "kombu", "limits", "multipart", "obstore", "prometheus_client",
+        "pydantic", "python_multipart", "pynvml", "redis", "sse_starlette", "starlette", "uvicorn",
     }
 )  # fmt: skip
 """Top-level modules of what requirements-service.txt names."""

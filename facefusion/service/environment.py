@@ -38,7 +38,7 @@ class Secrets:
         Raises:
             SetupError: one cannot be read, or is so short that it can be guessed.
         """
-        token, key, redis = (_value(environment, name) for name in VARIABLES)
+        token, key, redis = (secret_of(environment, name) for name in VARIABLES)
         if token is not None and len(token) < SHORTEST_TOKEN:
             raise _too_short(TOKEN, SHORTEST_TOKEN)
         if key is not None and len(key.encode()) < SHORTEST_KEY:
@@ -46,7 +46,12 @@ class Secrets:
         return cls(token, key, redis)
 
 
-def _value(environment: Mapping[str, str], name: str) -> str | None:
+def secret_of(environment: Mapping[str, str], name: str) -> str | None:
+    """What a variable holds, or the file that it names with ``_FILE`` behind; none where both are empty.
+
+    Raises:
+        SetupError: the file cannot be read.
+    """
     variable = f"{name}_FILE"
     if path := environment.get(variable, "").strip():
         try:

@@ -15,8 +15,8 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import cast
 
@@ -26,6 +26,9 @@ from facefusion.service.records import Asset, Result
 
 UNFINISHED_SECONDS = 2 * 60 * 60.0
 """Without a change, after which a file that nothing names was left by a process that ended."""
+
+BLOCK = 1 << 20
+"""Bytes that are read at a time."""
 
 LEFT_SECONDS = 24 * 60 * 60.0
 """Without a change, after which nobody works on the segments of a job any more."""
@@ -68,7 +71,7 @@ class FolderStore:
     def asset(self, asset_id: str) -> Asset | None:
         """An asset; none where there is none, or it was erased."""
         about = self._assets.about(asset_id)
-        return None if about is None else _asset_of(about)
+        return None if about is None else asset_of(about)
 
     def assets(self, owner: str | None) -> Sequence[Asset]:
         """All assets, of one owner or of everybody."""
@@ -96,9 +99,15 @@ class FolderStore:
         """
         self._results.put(job_id, path, result.sha256, result.extension, asdict(result))
 
-    def fetch_result(self, job_id: str, folder: Path) -> Path:
-        """As :meth:`fetch`, of a job's result."""
-        return _there(self._results.path(job_id), f"there is no result of job {job_id}")
+    def open_result(self, job_id: str) -> ResultInFolder:
+        """A job's result, to be read where it is.
+
+        Raises:
+            NotFoundError: it was erased.
+        """
+        path = _there(self._results.path(job_id), f"there is no result of job {job_id}")
+        with told():
+            return ResultInFolder(path, path.stat().st_size)
 
     def erase_asset(self, asset_id: str) -> None:
         """Remove an asset's file at once. Harmless where there is none."""
@@ -107,12 +116,10 @@ class FolderStore:
     def erase_job(self, job_id: str) -> None:
         """Remove a job's result and all that was made on the way. Harmless where there is none."""
         self._results.erase(job_id)
-        if ID.fullmatch(job_id) is not None:
-            with told():
-                remove_folder(self._segments / job_id)
+        self.erase_segments(job_id)
 
-    def shared_folder(self, job_id: str) -> Path | None:
-        """A folder for a job's segments that all workers see; it is made where it is not there.
+    def segments(self, job_id: str, folder: Path) -> FolderSegments:
+        """A job's segments, in a folder that all workers see; it is made where it is not there.
 
         Raises:
             ValueError: the id is none.
@@ -120,7 +127,13 @@ class FolderStore:
         if ID.fullmatch(job_id) is None:
             raise ValueError(f"no id: {job_id!r}")
         with told():
-            return make_private(self._segments / job_id)
+            return FolderSegments(make_private(self._segments / job_id))
+
+    def erase_segments(self, job_id: str) -> None:
+        """Remove what was made on the way to a job's result. Harmless where there is nothing."""
+        if ID.fullmatch(job_id) is not None:
+            with told():
+                remove_folder(self._segments / job_id)
 
     def free_bytes(self) -> int | None:
         """How much more fits."""
@@ -147,22 +160,51 @@ class FolderStore:
         return removed
 
 
-def _asset_of(about: Mapping[str, object]) -> Asset:
+@dataclass(frozen=True, slots=True)
+class FolderSegments:
+    """Segments of a job in a folder that all workers see, so that nothing has to be brought anywhere."""
+
+    folder: Path
+
+    def hand_in(self) -> None:
+        """Nothing: they are there."""
+
+    def bring(self) -> None:
+        """Nothing: they are here."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultInFolder:
+    """A result that lies in a folder; see :class:`~facefusion.service.ports.ResultFile`."""
+
+    path: Path
+    size: int
+
+    def read(self, first: int, stop: int) -> Iterator[bytes]:
+        """Bytes from ``first`` to before ``stop``, a block at a time.
+
+        Raises:
+            NotFoundError: it was erased meanwhile.
+        """
+        left = stop - first
+        with told(), _there(self.path, "the result is not there any more").open("rb") as file:
+            file.seek(first)
+            while left > 0 and (data := file.read(min(left, BLOCK))):
+                left -= len(data)
+                yield data
+
+
+def asset_of(about: Mapping[str, object]) -> Asset:
+    """An asset from what is known of it."""
     return Asset(**about)  # type: ignore[arg-type]
+
+
+def gone(fault: str) -> NotFoundError:
+    """What to say of a file that is not there."""
+    return NotFoundError(fault, "It may have been erased, or its time is over.")
 
 
 def _there(path: Path | None, fault: str) -> Path:
     if path is None or not path.is_file():
-        raise NotFoundError(fault, "It may have been erased, or its time is over.")
+        raise gone(fault)
     return path
-
-
-def open_files(root: Path) -> FolderStore:
-    """What keeps the files of the service.
-
-    Raises:
-        StorageFullError: there is no room for the folder.
-        ServiceUnavailableError: it cannot be made.
-    """
-    # As errors name it, so that it can be taken out of what clients are told.
-    return FolderStore(root.absolute())

@@ -44,3 +44,11 @@ class WorkerSettings:
         scope=Scope.RUN,
         own=True,
     )
+    asset_copies: float = option(
+        10.0,
+        "gigabytes of uploads that are kept on this machine's disk for the next segment, where storage_url is set; "
+        "they go when the upload is erased",
+        minimum=0.0,
+        scope=Scope.RUN,
+        own=True,
+    )

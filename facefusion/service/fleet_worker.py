@@ -6,12 +6,14 @@ import os
 import secrets
 import socket
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import cast
 
 import psutil
 
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import Event, EventSink
+from facefusion.pipeline.work_root import work_root
 from facefusion.service.celery_app import make_celery
 from facefusion.service.instruments import Metrics
 from facefusion.service.leases import LEASE_SECONDS, Leases
@@ -21,7 +23,7 @@ from facefusion.service.records import JobRecord
 from facefusion.service.redis_link import RedisLink
 from facefusion.service.redis_queue import RedisQueue
 from facefusion.service.rendering import Renderer
-from facefusion.service.tasks import UnitDesk, Voice
+from facefusion.service.tasks import DeskTerms, UnitDesk, Voice
 from facefusion.service.worker import MemoryRoom, Worker
 
 HOUR = 3600.0
@@ -37,6 +39,8 @@ class Terms:
     """Gigabytes that this worker may use; 0 for what there is."""
     patience: Patience = field(default_factory=Patience)
     """With work that shows no sign of life."""
+    temp_path: Path | None = None
+    """For temporary files, as ``--temp-path`` has it."""
     lease_seconds: float = LEASE_SECONDS
     """After which it counts as lost when it says nothing."""
 
@@ -109,8 +113,7 @@ def run_worker(
         renderer,
         voice,
         MemoryRoom(terms.memory_limit, lambda: process.memory_info().rss),
-        terms.patience,
-        retention_seconds=terms.retention_hours * HOUR,
+        DeskTerms(terms.patience, work_root(terms.temp_path), terms.retention_hours * HOUR),
     )
     try:
         Worker(make_celery(url), leases, renderer.breed, desk.do).run(stop)

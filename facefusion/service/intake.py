@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,13 +20,13 @@ from facefusion.observability.events import EventSink, StageFinished, StageProgr
 from facefusion.service.auth import OPERATOR
 from facefusion.service.celery_messages import open_queue
 from facefusion.service.errors import QueueFullError
-from facefusion.service.files import open_files
 from facefusion.service.kept_files import make_private
 from facefusion.service.look import look
 from facefusion.service.ports import FileStore, JobQueue
 from facefusion.service.records import JobRecord, JobState, Priority
 from facefusion.service.settings import ServiceSettings
 from facefusion.service.steps import StepRules
+from facefusion.service.storage import open_files
 from facefusion.service.uploads import UploadLimits, Uploads
 
 PARTS_FOLDER = "uploads"
@@ -146,9 +145,10 @@ class Intake:
         part = part_path(output)
         with contextlib.ExitStack() as stack:
             stack.callback(part.unlink, missing_ok=True)
-            found = self._files.fetch_result(submitted.job_id, output.parent)
+            result = self._files.open_result(submitted.job_id)
             try:
-                shutil.copyfile(found, part)
+                with part.open("wb") as file:
+                    file.writelines(result.read(0, result.size))
             except OSError as error:
                 raise refusal(error, output, "Choose another --output-pattern.") from error
             move_into_place(part, output)
@@ -168,20 +168,21 @@ class Intake:
         return self._taken[path]
 
 
-def open_intake(url: str, snapshot: Snapshot, priority: Priority) -> Intake:
-    """What sends orders to the fleet, for whoever has its storage mounted. Quotas of users do not hold for them.
+def open_intake(url: str, snapshot: Snapshot, priority: Priority, environment: Mapping[str, str]) -> Intake:
+    """What sends orders to the fleet, for whoever gets to its storage. Quotas of users do not hold for them.
 
     Args:
         url: of Redis.
         snapshot: the settings in force; those of a step are what is asked for.
         priority: of the jobs.
+        environment: of the process, where the keys of an object storage are.
 
     Raises:
         StorageFullError: there is no room in the storage.
         ServiceUnavailableError: the storage or the queue cannot be used.
     """
     settings = snapshot.get(ServiceSettings)
-    files = open_files(settings.storage_path)
+    files = open_files(settings, environment)
     parts = make_private(settings.storage_path.absolute() / PARTS_FOLDER)
     limits = replace(UploadLimits.of(settings), upload=sys.maxsize, subject=sys.maxsize)
     return Intake(

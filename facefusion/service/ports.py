@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -82,6 +82,39 @@ class JobQueue(Protocol):
         """Whether a job that is not final uses an asset."""
 
 
+class Segments(Protocol):
+    """What workers make on the way to one job's result. Names of files hold the token of who wrote them."""
+
+    @property
+    def folder(self) -> Path:
+        """Where they are written and read on this machine."""
+
+    def hand_in(self) -> None:
+        """Have what was written in the folder where all workers see it, before it is committed."""
+
+    def bring(self) -> None:
+        """Have in the folder what all workers handed in. What was committed and is gone is found out by its reader."""
+
+
+class ResultFile(Protocol):
+    """A result, to be read where it is."""
+
+    @property
+    def path(self) -> Path | None:
+        """Where it lies; none where that is no folder of this machine."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+
+    def read(self, first: int, stop: int) -> Iterator[bytes]:
+        """Bytes from ``first`` to before ``stop``, both within it, a block at a time.
+
+        Raises:
+            NotFoundError: it was erased meanwhile.
+        """
+
+
 class FileStore(Protocol):
     """The files of assets and results, on storage that all machines of the fleet share."""
 
@@ -104,8 +137,12 @@ class FileStore(Protocol):
     def put_result(self, job_id: str, path: Path, result: Result) -> None:
         """Keep a job's result, which is moved; one that is there is replaced at once and whole."""
 
-    def fetch_result(self, job_id: str, folder: Path) -> Path:
-        """As :meth:`fetch`, of a job's result."""
+    def open_result(self, job_id: str) -> ResultFile:
+        """A job's result, to be read where it is.
+
+        Raises:
+            NotFoundError: it was erased.
+        """
 
     def erase_asset(self, asset_id: str) -> None:
         """Remove an asset's file at once. Harmless where there is none."""
@@ -113,8 +150,16 @@ class FileStore(Protocol):
     def erase_job(self, job_id: str) -> None:
         """Remove a job's result and all that was made on the way. Harmless where there is none."""
 
-    def shared_folder(self, job_id: str) -> Path | None:
-        """A folder for a job's segments that all workers see; none where the storage has no folders."""
+    def segments(self, job_id: str, folder: Path) -> Segments:
+        """A job's segments, for the holder of one of its units.
+
+        Args:
+            job_id: of the job.
+            folder: of that holder, for this unit; they lie in it where the storage is none that this machine writes to.
+        """
+
+    def erase_segments(self, job_id: str) -> None:
+        """Remove what was made on the way to a job's result. Harmless where there is nothing."""
 
     def sweep(self) -> int:
         """Remove what nobody else will: what processes that ended left behind, and what belongs to forgotten jobs.

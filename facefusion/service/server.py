@@ -6,9 +6,7 @@ import asyncio
 import contextlib
 import socket
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -22,7 +20,6 @@ from facefusion.service.audit import AuditLog
 from facefusion.service.auth import Gate, address_to_bind
 from facefusion.service.connections import PatientProtocol
 from facefusion.service.environment import Secrets
-from facefusion.service.files import FolderStore, open_files
 from facefusion.service.health import Readiness, queue_look, storage_look
 from facefusion.service.kept_files import make_private
 from facefusion.service.local_worker import Executor, LocalWorker
@@ -30,12 +27,13 @@ from facefusion.service.logs import adopt_libraries
 from facefusion.service.look import look
 from facefusion.service.memory_queue import MemoryQueue
 from facefusion.service.monitoring import begin_monitoring
-from facefusion.service.ports import JobQueue
+from facefusion.service.ports import FileStore, JobQueue
 from facefusion.service.rates import RateLimits
 from facefusion.service.retention import Retention
 from facefusion.service.settings import GIGABYTE, MonitoringSettings, ServiceSettings
 from facefusion.service.signed_tokens import build_gate
 from facefusion.service.steps import StepRules
+from facefusion.service.storage import open_files
 from facefusion.service.uploads import UploadLimits, Uploads
 
 if TYPE_CHECKING:
@@ -71,7 +69,7 @@ def serve(snapshot: Snapshot, environment: Mapping[str, str], executor: Executor
     secrets = Secrets.of(environment)
     gate = build_gate(settings, secrets)
     host = address_to_bind(settings.listen_host, is_open=gate.is_open)
-    files = open_files(settings.storage_path)
+    files = open_files(settings, environment)
     adopt_libraries()
     with listen(host, settings.listen_port) as listening, _queue(settings, secrets) as queue:
         metrics = begin_monitoring(
@@ -100,7 +98,7 @@ def _queue(settings: ServiceSettings, secrets: Secrets) -> Iterator[JobQueue]:
 
 @contextlib.contextmanager
 def _working(
-    snapshot: Snapshot, queue: JobQueue, files: FolderStore, executor: Executor, metrics: Metrics
+    snapshot: Snapshot, queue: JobQueue, files: FileStore, executor: Executor, metrics: Metrics
 ) -> Iterator[None]:
     """Does the jobs meanwhile that this process keeps itself."""
     if not isinstance(queue, MemoryQueue):
@@ -115,7 +113,7 @@ def _working(
 
 
 def _assemble(
-    snapshot: Snapshot, secrets: Secrets, gate: Gate, files: FolderStore, queue: JobQueue, metrics: Metrics
+    snapshot: Snapshot, secrets: Secrets, gate: Gate, files: FileStore, queue: JobQueue, metrics: Metrics
 ) -> Service:
     settings = snapshot.get(ServiceSettings)
     storage = settings.storage_path.absolute()
@@ -138,7 +136,6 @@ def _assemble(
         readiness=Readiness({"queue": queue_look(queue), "storage": storage_look(files, least)}),
         exposition=metrics.exposition,
         observe=metrics.request_answered,
-        folder=parts,
     )
 
 

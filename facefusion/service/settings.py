@@ -55,6 +55,16 @@ class ServiceSettings:
         metavar="FOLDER",
         own=True,
     )
+    storage_url: str | None = option(
+        None,
+        "bucket of an S3-compatible storage for uploads and results, in place of a folder that all machines share. Its "
+        "keys and its server are named by the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_ENDPOINT_URL)",
+        form=Form(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[\w.-]+)*/?", "s3://BUCKET/PREFIX"),
+        scope=Scope.RUN,
+        commands=FLEET_COMMANDS,
+        metavar="URL",
+        own=True,
+    )
     audit_path: Path | None = option(
         None,
         "file to add a line of JSON to for each thing that is done with somebody's files; audit.jsonl in the storage "

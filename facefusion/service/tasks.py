@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from facefusion.core.errors import (
     FaceFusionError,
     ResourceError,
     SegmentError,
-    SetupError,
     Stopped,
 )
 from facefusion.core.stop import StopToken
@@ -26,11 +24,12 @@ from facefusion.service.errors import ServiceUnavailableError
 from facefusion.service.lease_keeper import LeaseKeeper
 from facefusion.service.leases import JOIN, PAUSE_SECONDS, PLAN, Lease, Leases, Standing, Unit
 from facefusion.service.logs import working_on_job
-from facefusion.service.ports import FileStore
+from facefusion.service.ports import FileStore, Segments
 from facefusion.service.pulse import Patience, Pulse, Watchdog
 from facefusion.service.records import JobRecord, JobState
 from facefusion.service.redis_queue import RedisQueue
 from facefusion.service.rendering import JobFiles, Renderer
+from facefusion.service.scratch import scratch
 
 logger = logging.getLogger(__name__)
 
@@ -59,12 +58,25 @@ class Voice(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class DeskTerms:
+    """How units are done."""
+
+    patience: Patience
+    """With work that shows no sign of life."""
+    root: Path
+    """Of this machine's temporary files."""
+    retention_seconds: float
+    """How long results are kept."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Attempt:
     """A unit in work."""
 
     lease: Lease
     job: JobRecord
     files: JobFiles
+    segments: Segments
     events: EventSink
     stop: StopToken
     keeper: LeaseKeeper
@@ -80,8 +92,7 @@ class UnitDesk:
         renderer: makes the pictures.
         voice: is told.
         has_room: whether this machine's memory suffices for a unit at the moment.
-        patience: with work that shows no sign of life.
-        retention_seconds: how long results are kept.
+        terms: of the work.
     """
 
     def __init__(
@@ -92,9 +103,7 @@ class UnitDesk:
         renderer: Renderer,
         voice: Voice,
         has_room: Callable[[], bool],
-        patience: Patience,
-        *,
-        retention_seconds: float,
+        terms: DeskTerms,
     ) -> None:
         self._queue = queue
         self._leases = leases
@@ -102,9 +111,10 @@ class UnitDesk:
         self._renderer = renderer
         self._voice = voice
         self._has_room = has_room
-        self._patience = patience
+        self._patience = terms.patience
+        self._root = terms.root
         self._watch = Watchdog()
-        self._retention = retention_seconds
+        self._retention = terms.retention_seconds
 
     def do(self, unit: Unit) -> None:
         """Do a unit that a message named, unless it is done or somebody does it."""
@@ -127,16 +137,16 @@ class UnitDesk:
             logger.debug("%s of job %s is done, or somebody's", unit.name, unit.job)
             return
         stop = StopToken()
-        with (
-            self._kept(lease, stop) as keeper,
-            tempfile.TemporaryDirectory(prefix="facefusion-unit-") as folder,
-        ):
+        with self._kept(lease, stop) as keeper, contextlib.ExitStack() as stack:
             try:
-                files = self._fetch(job, Path(folder), lease)
+                folder = stack.enter_context(scratch(self._root))
+                segments = self._files.segments(job.id, folder)
+                files = self._fetch(job, folder, segments, lease)
             except Exception as error:  # noqa: BLE001 - whatever it is, the worker goes on
                 counted = self._failed(lease, error, keeper, None)
             else:
-                counted = self._work(_Attempt(lease, job, files, Fanout((keeper, self._voice)), stop, keeper))
+                events = Fanout((keeper, self._voice))
+                counted = self._work(_Attempt(lease, job, files, segments, events, stop, keeper))
         self._tidy(unit.job, ended_here=counted)
 
     def _kept(self, lease: Lease, stop: StopToken) -> LeaseKeeper:
@@ -145,16 +155,12 @@ class UnitDesk:
         grace = self._patience.grace
         return LeaseKeeper(self._leases, lease, stop, pulse, self._watch, counts=counts, grace=grace)
 
-    def _fetch(self, job: JobRecord, folder: Path, lease: Lease) -> JobFiles:
-        shared = self._files.shared_folder(job.id)
-        if shared is None:
-            raise SetupError("this storage has no folders, which segments need", "Set --storage-path to a folder.")
-        shared.mkdir(parents=True, exist_ok=True, mode=0o700)
+    def _fetch(self, job: JobRecord, folder: Path, segments: Segments, lease: Lease) -> JobFiles:
         return JobFiles(
             sources=tuple(self._files.fetch(asset, folder) for asset in job.sources),
             target=self._files.fetch(job.target, folder),
-            segments=shared,
-            output=shared / f"joined-{lease.token}{job.extension}",
+            segments=segments.folder,
+            output=segments.folder / f"joined-{lease.token}{job.extension}",
         )
 
     def _work(self, attempt: _Attempt) -> bool:
@@ -182,6 +188,7 @@ class UnitDesk:
         if work is None:
             return False
         if attempt.lease.unit.name == JOIN:
+            attempt.segments.bring()
             manifests = [work.manifests[number] for number in sorted(work.manifests)]
             report = self._renderer.join(attempt.job, attempt.files, work.plan, manifests, attempt.events, attempt.stop)
             return self._deliver(attempt, report)
@@ -194,6 +201,7 @@ class UnitDesk:
             attempt.events,
             attempt.stop,
         )
+        attempt.segments.hand_in()
         is_kept = self._insist(lambda: self._leases.commit_segment(attempt.lease, manifest))
         if is_kept:
             self._voice.segment_done()
@@ -255,7 +263,7 @@ class UnitDesk:
             return
         if job is None or job.state is not JobState.COMPLETED:
             self._files.erase_job(job_id)
-        elif (shared := self._files.shared_folder(job_id)) is not None:
-            shutil.rmtree(shared, ignore_errors=True)
+        else:
+            self._files.erase_segments(job_id)
         if job is not None and ended_here:
             self._voice.job_ended(job)

@@ -109,7 +109,6 @@ class Api:
             audit=AuditLog(self.audit_path),
             readiness=Readiness({"queue": queue_look(self.queue), "storage": storage_look(self.files)}, fresh=0.0),
             exposition=lambda: (b"jobs 1\n", "text/plain; version=0.0.4"),
-            folder=self.parts,
             observe=lambda method, route, status, seconds: self.observed.append((method, route, status)),
             clock=self.clock,
         )

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.service.redis_server import RedisServer
+from tests.service.s3_server import S3Server
 
-NEEDED = ("celery", "fastapi", "prometheus_client", "redis")
+NEEDED = ("celery", "fastapi", "obstore", "prometheus_client", "redis")
 MARK = "pytestmark = pytest.mark.service"
 
 # Without the packages of the service its modules cannot even be imported; `make test-service` installs them.
@@ -26,6 +27,13 @@ def shared_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
     server.start()
     yield server
     server.kill()
+
+
+@pytest.fixture(scope="session")
+def shared_s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    server = S3Server(tmp_path_factory.mktemp("s3"))
+    yield server
+    server.end()
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from facefusion.service.errors import NotFoundError
+from facefusion.service.files import FolderSegments, ResultInFolder
 from facefusion.service.records import Asset, Result
 
 
@@ -51,10 +52,11 @@ class MemoryFiles:
         shutil.move(path, kept)
         self._results[job_id] = kept
 
-    def fetch_result(self, job_id: str, folder: Path) -> Path:
+    def open_result(self, job_id: str) -> ResultInFolder:
         if job_id not in self._results:
             raise NotFoundError(f"there is no result of job {job_id}")
-        return Path(shutil.copyfile(self._results[job_id], folder / "result"))
+        path = self._results[job_id]
+        return ResultInFolder(path, path.stat().st_size)
 
     def erase_asset(self, asset_id: str) -> None:
         self.erased.append(asset_id)
@@ -66,8 +68,11 @@ class MemoryFiles:
         if (kept := self._results.pop(job_id, None)) is not None:
             kept.unlink()
 
-    def shared_folder(self, job_id: str) -> Path | None:
-        return None
+    def segments(self, job_id: str, folder: Path) -> FolderSegments:
+        return FolderSegments(folder)
+
+    def erase_segments(self, job_id: str) -> None:
+        pass
 
     def sweep(self) -> int:
         return 0

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from facefusion.service.errors import NotFoundError, StorageFullError
+from facefusion.service.files import FolderSegments, ResultInFolder
 from facefusion.service.records import Asset, Result
 
 
@@ -42,6 +43,10 @@ class StubFiles:
     def fetch_result(self, job_id: str, folder: Path) -> Path:
         return self._folder / "results" / job_id
 
+    def open_result(self, job_id: str) -> ResultInFolder:
+        path = self._folder / "results" / job_id
+        return ResultInFolder(path, path.stat().st_size)
+
     def erase_asset(self, asset_id: str) -> None:
         (self._folder / "assets" / asset_id).unlink(missing_ok=True)
 
@@ -49,8 +54,13 @@ class StubFiles:
         (self._folder / "results" / job_id).unlink(missing_ok=True)
         shutil.rmtree(self._folder / "segments" / job_id, ignore_errors=True)
 
-    def shared_folder(self, job_id: str) -> Path | None:
-        return self._folder / "segments" / job_id
+    def segments(self, job_id: str, folder: Path) -> FolderSegments:
+        shared = self._folder / "segments" / job_id
+        shared.mkdir(exist_ok=True)
+        return FolderSegments(shared)
+
+    def erase_segments(self, job_id: str) -> None:
+        shutil.rmtree(self._folder / "segments" / job_id, ignore_errors=True)
 
     def sweep(self) -> int:
         return 0

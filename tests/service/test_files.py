@@ -50,6 +50,11 @@ def put(store: FolderStore, folder: Path, content: bytes = b"made", job: str = "
     assert not made.exists()
 
 
+def content(store: FolderStore) -> bytes:
+    result = store.open_result("j1")
+    return b"".join(result.read(0, result.size))
+
+
 def files_below(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
@@ -88,8 +93,7 @@ def test_what_another_process_added_or_erased_shows_at_once(store: FolderStore, 
 def test_nobody_else_on_the_machine_may_look(store: FolderStore, tmp_path: Path) -> None:
     upload(store, tmp_path, asset_of())
     put(store, tmp_path)
-    shared = store.shared_folder("j1")
-    assert shared is not None
+    store.segments("j1", tmp_path)
     root = tmp_path / "storage" / "service"
     modes = {stat.S_IMODE(path.stat().st_mode) for path in (root, *root.rglob("*")) if path.is_dir()}
     assert modes == {0o700}
@@ -99,8 +103,7 @@ def test_nobody_else_on_the_machine_may_look(store: FolderStore, tmp_path: Path)
 def test_what_is_erased_is_gone_and_erasing_twice_is_harmless(store: FolderStore, tmp_path: Path) -> None:
     upload(store, tmp_path, asset_of())
     put(store, tmp_path)
-    shared = store.shared_folder("j1")
-    assert shared is not None
+    shared = store.segments("j1", tmp_path).folder
     (shared / "segment").write_bytes(b"face")
     for _ in range(2):
         store.erase_asset("a1")
@@ -109,14 +112,14 @@ def test_what_is_erased_is_gone_and_erasing_twice_is_harmless(store: FolderStore
     with pytest.raises(NotFoundError, match=r"there is no asset a1\. It may have been erased, or its time is over\."):
         store.fetch("a1", tmp_path)
     with pytest.raises(NotFoundError, match="there is no result of job j1"):
-        store.fetch_result("j1", tmp_path)
+        store.open_result("j1")
 
 
 def test_a_result_is_replaced_whole(store: FolderStore, tmp_path: Path) -> None:
     put(store, tmp_path, b"first")
-    before = store.fetch_result("j1", tmp_path)
+    before = store.open_result("j1").path
     put(store, tmp_path, b"second")
-    after = store.fetch_result("j1", tmp_path)
+    after = store.open_result("j1").path
     assert (before.read_bytes(), after.read_bytes()) == (b"first", b"second")
 
 
@@ -139,7 +142,7 @@ def test_whoever_reads_while_others_write_sees_a_whole_result(store: FolderStore
         writer.start()
     seen = set()
     while any(writer.is_alive() for writer in writers):
-        seen.add(store.fetch_result("j1", tmp_path).read_bytes())
+        seen.add(content(store))
     for writer in writers:
         writer.join()
     assert failures == []
@@ -155,7 +158,7 @@ def test_a_file_on_another_file_system_is_copied(
 
     monkeypatch.setattr(Path, "rename", refuse)
     put(store, tmp_path)
-    assert store.fetch_result("j1", tmp_path).read_bytes() == b"made"
+    assert content(store) == b"made"
 
 
 @pytest.mark.parametrize("entry", NO_IDS)
@@ -169,7 +172,7 @@ def test_no_id_is_a_path(store: FolderStore, tmp_path: Path, entry: str) -> None
     with pytest.raises(NotFoundError):
         store.fetch(entry, tmp_path)
     with pytest.raises(ValueError, match="no id"):
-        store.shared_folder(entry)
+        store.segments(entry, tmp_path)
     with pytest.raises(ValueError, match="no id"):
         upload_as(store, tmp_path, entry)
     assert files_below(tmp_path) == ["made", "storage/x/about.json"]
@@ -224,7 +227,8 @@ def test_the_side_car_holds_what_is_known_and_no_name(store: FolderStore, tmp_pa
     asset = upload(store, tmp_path, asset_of())
     about = json.loads((tmp_path / "storage" / "service" / "assets" / "a1" / "about.json").read_text())
     assert set(about["about"]) == {
-        "id", "owner", "sha256", "size", "media_type", "extension", "created", "expires",
+        "id", "owner", "sha256", "size", "media_type", "extension", "created", "expires", "width", "height", "frames",
+        "duration",
     }  # fmt: skip
     assert about["file"] == f"{asset.sha256}.jpg"
 
@@ -259,7 +263,7 @@ def test_what_was_left_is_swept_away_once_it_is_old(store: FolderStore, tmp_path
     assert not first.exists()
     assert not part.exists()
     assert not unnamed.exists()
-    assert store.fetch_result("j1", tmp_path).read_bytes() == b"second"
+    assert content(store) == b"second"
     assert store.assets(None) == [asset]
 
 
@@ -267,8 +271,7 @@ def test_results_and_segments_of_forgotten_jobs_go_when_their_time_is_over(tmp_p
     now = [time.time()]
     store = FolderStore(tmp_path / "storage", clock=lambda: now[0])
     put(store, tmp_path, result=replace(RESULT, expires=now[0] + 1000.0))
-    shared = store.shared_folder("j2")
-    assert shared is not None
+    shared = store.segments("j2", tmp_path).folder
     (shared / "segment-000000-1.mkv").write_bytes(b"face")
     now[0] += 1000.0
     assert store.sweep() == 0

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from facefusion.cli.main import main
-from facefusion.service.files import open_files
+from facefusion.service.files import FolderStore
 from facefusion.service.leases import JOIN, PLAN, Leases, Unit
 from facefusion.service.records import Fault, JobState, Priority, Result
 from facefusion.service.redis_link import RedisLink
@@ -46,7 +46,7 @@ def queue(redis_url):
 def finish(queue: RedisQueue, redis_url: str, spoil: str = "") -> None:
     """Do all jobs that come, as a worker would; the content is the job's target. One whose target is spoilt fails."""
     link = RedisLink(redis_url)
-    files, leases = open_files(Path("storage")), Leases(link, "worker")
+    files, leases = FolderStore(Path("storage")), Leases(link, "worker")
     left = 2
     while left:
         for job in queue.list(None, limit=9, before=None):
@@ -86,7 +86,7 @@ def test_jobs_are_sent_and_named(folder, queue, capsys):
         assert job.step["output_video_quality"] == 70
         assert not any("path" in name for name in job.step)
     (one,) = {job.sources for job in jobs.values()}
-    assert open_files(folder / "storage").fetch(one[0], folder).read_bytes() == SOURCE.read_bytes()
+    assert FolderStore(folder / "storage").fetch(one[0], folder).read_bytes() == SOURCE.read_bytes()
 
 
 def test_results_are_waited_for_and_put_where_they_were_ordered(folder, queue, redis_url, capsys):

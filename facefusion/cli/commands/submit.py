@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,7 @@ def execute(context: Context) -> int:
         context.events.emit(Notice(notice, warning=True))
     with service_packages("submit"):
         from facefusion.service.intake import open_intake  # noqa: PLC0415 - see service_packages
-    intake = open_intake(url, snapshot, Priority(settings.priority))
+    intake = open_intake(url, snapshot, Priority(settings.priority), os.environ)
     sent: list[Submitted] = []
     try:
         _send(context, intake, batch.steps, sent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from facefusion.cli.fleet import fleet_url
 from facefusion.cli.service_packages import service_packages
 from facefusion.config.settings import PathsSettings
 from facefusion.memory.settings import MemorySettings
+from facefusion.pipeline.work_root import work_root
 from facefusion.service.fleet_settings import WorkerSettings
 from facefusion.service.settings import MonitoringSettings, ServiceSettings
 
@@ -30,33 +32,32 @@ def execute(context: Context) -> int:
     url = fleet_url(snapshot)
     with service_packages("worker"):
         from facefusion.service.engine_rendering import EngineRenderer  # noqa: PLC0415 - see service_packages
-        from facefusion.service.files import open_files  # noqa: PLC0415
         from facefusion.service.fleet_worker import MeteredVoice, Terms, run_worker  # noqa: PLC0415
         from facefusion.service.monitoring import begin_monitoring  # noqa: PLC0415
         from facefusion.service.pulse import Patience  # noqa: PLC0415
+        from facefusion.service.storage import worker_files  # noqa: PLC0415
     own = snapshot.get(WorkerSettings)
-    temporary = snapshot.get(PathsSettings).temp_path or Path(tempfile.gettempdir())
+    temp_path = snapshot.get(PathsSettings).temp_path
+    temporary = temp_path or Path(tempfile.gettempdir())
+    shared = {} if settings.storage_url else {"storage": settings.storage_path}
     metrics = begin_monitoring(
-        places={"storage": settings.storage_path, "temp": temporary},
+        places={**shared, "temp": temporary},
         address=snapshot.get(MonitoringSettings).metrics_address,
     )
-    files = open_files(settings.storage_path)
     breed = context.application.breed(snapshot, context.events)
     renderer = EngineRenderer(context.application, snapshot, breed)
-    context.terminal.line(f"Working for the fleet as a worker of the breed {breed}.", fields={"event": "worker_ready"})
+    terms = Terms(
+        settings.retention_hours,
+        snapshot.get(MemorySettings).system_memory_limit,
+        Patience(own.stall_minutes * MINUTE, own.loading_minutes * MINUTE),
+        temp_path,
+    )
+    voice = MeteredVoice(context.events, metrics, "worker")
     try:
-        run_worker(
-            url,
-            renderer,
-            files,
-            MeteredVoice(context.events, metrics, "worker"),
-            context.stop,
-            Terms(
-                settings.retention_hours,
-                snapshot.get(MemorySettings).system_memory_limit,
-                Patience(own.stall_minutes * MINUTE, own.loading_minutes * MINUTE),
-            ),
-        )
+        with worker_files(settings, os.environ, own.asset_copies, work_root(temp_path)) as files:
+            word = f"Working for the fleet as a worker of the breed {breed}."
+            context.terminal.line(word, fields={"event": "worker_ready"})
+            run_worker(url, renderer, files, voice, context.stop, terms)
     finally:
         context.application.release_models()
     context.terminal.line("Nothing is left half-done; others go on.", fields={"event": "worker_ended"})

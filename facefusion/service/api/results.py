@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
-from pathlib import Path
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request, Response
 from starlette.responses import FileResponse
 from starlette.types import Receive, Scope, Send
 
@@ -15,42 +12,22 @@ from facefusion.service.api.access import AddressOf, Reader, ServiceOf
 from facefusion.service.api.openapi import problems
 from facefusion.service.api.owned import own_job
 from facefusion.service.api.service import Service
+from facefusion.service.api.streamed import streamed
 from facefusion.service.errors import ConflictError, NotFoundError
 from facefusion.service.records import JobRecord, Result
 
-COPY_PREFIX = "result-"
 RANGE = re.compile(r"[ \t]*([0-9]{0,18})-([0-9]{0,18})[ \t]*")
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
 
 class ResultResponse(FileResponse):
-    """Sends a result, and removes the copy that was made for that.
-
-    Args:
-        path: of the file.
-        job: that made it.
-        result: what is known of it.
-        copy: folder to remove in the end; none where the file lies where it belongs.
-    """
-
-    def __init__(self, path: Path, job: JobRecord, result: Result, copy: Path | None) -> None:
-        headers = {
-            "ETag": f'"{result.sha256}"',
-            "Cache-Control": "private, no-store",
-        }
-        name = f"{job.id}{result.extension}"
-        super().__init__(path, media_type=result.media_type, filename=name, headers=headers)
-        self._copy = copy
+    """Sends a result that lies on a disk of this machine."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it; all of it where the header Range says nothing that can be understood, as RFC 9110, 14.2, has it."""
         headers = [(name, value) for name, value in scope["headers"] if name != b"range" or _is_range(value)]
-        try:
-            await super().__call__({**scope, "headers": headers}, receive, send)
-        finally:
-            if self._copy is not None:
-                shutil.rmtree(self._copy, ignore_errors=True)
+        await super().__call__({**scope, "headers": headers}, receive, send)
 
 
 @router.get(
@@ -63,23 +40,22 @@ class ResultResponse(FileResponse):
         **problems(404, 409),
     },
 )
-def fetch_result(job_id: str, service: ServiceOf, address: AddressOf, principal: Reader) -> ResultResponse:
+def fetch_result(job_id: str, request: Request, service: ServiceOf, address: AddressOf, principal: Reader) -> Response:
     """Fetch the result of a job that is complete."""
     with service.audit.recording(principal.subject, address, "fetch result") as entry:
         job = own_job(service, principal, job_id)
         entry.job = job.id
         result = _result(service, job)
         entry.hashes = [result.sha256]
-        folder = Path(tempfile.mkdtemp(prefix=COPY_PREFIX, dir=service.folder))
-        try:
-            path = service.files.fetch_result(job.id, folder)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        if path.is_relative_to(folder):
-            return ResultResponse(path, job, result, folder)
-        folder.rmdir()
-        return ResultResponse(path, job, result, None)
+        file = service.files.open_result(job.id)
+        headers = {
+            "ETag": f'"{result.sha256}"',
+            "Cache-Control": "private, no-store",
+            "Content-Disposition": f'attachment; filename="{job.id}{result.extension}"',
+        }
+        if file.path is None:
+            return streamed(file, request.headers, headers, result.media_type)
+        return ResultResponse(file.path, media_type=result.media_type, headers=headers)
 
 
 def _result(service: Service, job: JobRecord) -> Result:

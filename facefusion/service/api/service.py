@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from facefusion.service.audit import AuditLog
 from facefusion.service.auth import Gate
@@ -96,8 +95,6 @@ class Service:
     audit: AuditLog
     readiness: Readiness
     exposition: Exposition
-    folder: Path
-    """For copies of results on their way to a client."""
     observe: Observer | None = None
     """Told of each answer."""
     clock: Callable[[], float] = time.time

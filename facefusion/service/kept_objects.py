@@ -1,0 +1,178 @@
+"""One kind of files in a bucket, each with what is known of it; what :mod:`.kept_files` is for a folder.
+
+::
+
+    <kind>/<id>/<sha256><extension>    the content
+    <kind>/<id>/about.json             what is known of it; without this there is no such entry
+
+A content is there whole before ``about.json`` names it, so whoever finds an entry finds all of it, however many
+machines write. What a process that ended left unfinished is swept away later.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, cast
+
+from facefusion.service.bucket import Bucket, Stored
+from facefusion.service.kept_files import ABOUT, DIGEST, EXTENSION, FORMAT, ID, told
+
+logger = logging.getLogger(__name__)
+
+READERS = 8
+"""Of small objects that are read at a time: each takes as long as the way there and back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A file, and what is known of it."""
+
+    key: str
+    """Of its content."""
+    size: int
+    """Bytes."""
+    sha256: str
+    extension: str
+    """With its dot."""
+    about: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """All that lies under one id."""
+
+    id: str
+    kept: Kept | None
+    """None where it is being made or removed, or was left so."""
+    objects: tuple[Stored, ...]
+
+
+class KeptObjects:
+    """The files of one kind. Thread-safe.
+
+    Every method raises ``ServiceUnavailableError`` where the storage cannot be used.
+
+    Args:
+        bucket: where they are.
+        kind: first part of their keys.
+    """
+
+    def __init__(self, bucket: Bucket, kind: str) -> None:
+        self._bucket = bucket
+        self._kind = kind
+        self._lock = threading.Lock()
+        self._read: dict[str, tuple[str, Kept | None]] = {}
+        """By id: the tag of ``about.json``, and what stands there."""
+
+    def put(self, entry: str, file: Path, sha256: str, extension: str, about: Mapping[str, object]) -> None:
+        """Keep a file, which is moved. What is there under the same id is replaced at once and whole.
+
+        Args:
+            entry: its id.
+            file: on this machine.
+            sha256: of the content.
+            extension: with its dot.
+            about: what is known of it; fit for JSON.
+
+        Raises:
+            ValueError: the id, the digest or the extension is none.
+        """
+        if not (ID.fullmatch(entry) and DIGEST.fullmatch(sha256) and EXTENSION.fullmatch(extension)):
+            raise ValueError(f"no id, digest and extension: {entry!r}, {sha256!r}, {extension!r}")
+        name = f"{sha256}{extension}"
+        with told():
+            document = {"format": FORMAT, "file": name, "size": file.stat().st_size, "about": dict(about)}
+            self._bucket.put_file(f"{self._kind}/{entry}/{name}", file)
+            self._bucket.put(f"{self._kind}/{entry}/{ABOUT}", json.dumps(document).encode())
+            file.unlink()
+
+    def find(self, entry: str) -> Kept | None:
+        """A file; none where there is none."""
+        if ID.fullmatch(entry) is None:
+            return None
+        found = self._bucket.get(f"{self._kind}/{entry}/{ABOUT}")
+        kept = None if found is None else self._parse(entry, found[0])
+        with self._lock:
+            if found is None:
+                self._read.pop(entry, None)
+            else:
+                self._read[entry] = (found[1], kept)
+        return kept
+
+    def ids(self) -> list[str]:
+        """Of all entries, and of those that are being made or removed."""
+        return [name for name in self._bucket.names(self._kind) if ID.fullmatch(name)]
+
+    def find_all(self, entries: Iterable[str]) -> Iterator[tuple[str, Kept | None]]:
+        """Many files at a time."""
+        names = list(entries)
+        with ThreadPoolExecutor(READERS, "objects") as readers:
+            yield from zip(names, readers.map(self.find, names), strict=True)
+
+    def entries(self) -> list[Entry]:
+        """All that lies there. What is known of a file is read anew only where it was written anew."""
+        below: dict[str, tuple[Stored, ...]] = {}
+        for name, group in groupby(sorted(self._bucket.walk(self._kind), key=lambda one: one.key), self._id_of):
+            below[name] = tuple(group)
+        tags = {
+            name: each.tag for name, group in below.items() for each in group if each.key.rpartition("/")[2] == ABOUT
+        }
+        with self._lock:
+            known = {name: self._read[name][1] for name, tag in tags.items() if self._is_read(name, tag)}
+            self._read = {name: self._read[name] for name in known}
+        known |= dict(self.find_all(name for name in tags if name not in known))
+        return [Entry(name, known.get(name), group) for name, group in below.items()]
+
+    def erase(self, entry: str) -> None:
+        """Remove a file and what is known of it. Harmless where there is none."""
+        if ID.fullmatch(entry) is None:
+            return
+        about = f"{self._kind}/{entry}/{ABOUT}"
+        self._bucket.delete([about])
+        self._bucket.delete(each.key for each in self._bucket.walk(f"{self._kind}/{entry}"))
+        with self._lock:
+            self._read.pop(entry, None)
+
+    def sweep(self, entries: Iterable[Entry], before: float) -> int:
+        """Remove what was left unfinished, or was replaced, and has not changed since a moment.
+
+        Args:
+            entries: all that lies there.
+            before: the moment, in seconds since 1970.
+
+        Returns:
+            How many objects.
+        """
+        stale = []
+        for entry in entries:
+            keep = set() if entry.kept is None else {entry.kept.key, f"{self._kind}/{entry.id}/{ABOUT}"}
+            stale += [each.key for each in entry.objects if each.key not in keep and each.changed < before]
+        self._bucket.delete(stale)
+        return len(stale)
+
+    def _is_read(self, entry: str, tag: str) -> bool:
+        return bool(tag) and entry in self._read and self._read[entry][0] == tag
+
+    def _id_of(self, each: Stored) -> str:
+        return each.key.removeprefix(f"{self._kind}/").partition("/")[0]
+
+    def _parse(self, entry: str, data: bytes) -> Kept | None:
+        try:
+            document: dict[str, Any] = json.loads(data)
+            name = Path(document["file"]).name
+            sha256, _, ending = name.partition(".")
+            if document["format"] != FORMAT or not DIGEST.fullmatch(sha256) or not isinstance(document["about"], dict):
+                raise ValueError(f"format {document['format']}")
+            size = int(document["size"])
+        except (ValueError, KeyError, TypeError) as error:
+            logger.warning("what is known of %s cannot be read, and it counts as erased: %s", entry, error)
+            return None
+        about = cast("Mapping[str, object]", document["about"])
+        return Kept(f"{self._kind}/{entry}/{name}", size, sha256, f".{ending}", about)
