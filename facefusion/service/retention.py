@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ from facefusion.service.uploads import HOUR
 logger = logging.getLogger(__name__)
 
 GRACE_SECONDS = 60.0
-"""Between the moment after which no job may be made of an asset and its end: a request that saw it goes through."""
+"""Between the moment after which no job may be made of an asset and its end: a request that saw it goes through.
+Likewise between the end of a job and what was made on the way: who still works on it has found out by then."""
 PAGE = 200
 """Jobs that are asked for at a time."""
 
@@ -55,6 +57,7 @@ class Retention:
         self._leftovers = tuple(leftovers)
         self._seconds = hours * HOUR
         self._clock = clock
+        self._tidied = -math.inf
 
     def sweep(self) -> Swept:
         """Erase what is due.
@@ -68,14 +71,15 @@ class Retention:
             if is_over and not self._queue.uses(asset.id):
                 self._files.erase_asset(asset.id)
                 assets += 1
-        jobs = 0
+        jobs, settled = 0, self._clock() - GRACE_SECONDS
         for job in [job for job in self._jobs() if job.state.is_final]:
             if self._is_over(job):
                 self._files.erase_job(job.id)
                 self._queue.erase(job.id)
                 jobs += 1
-            elif self._has_leftovers(job):
-                self._files.erase_job(job.id)
+            elif self._tidied <= _end(job) < settled:
+                self._tidy(job)
+        self._tidied = settled - GRACE_SECONDS  # clocks of machines differ a little
         swept = Swept(assets, jobs, sum(sweep() for sweep in self._leftovers))
         if swept != Swept():
             logger.info("erased %d assets, %d jobs, %d leftovers", swept.assets, swept.jobs, swept.leftovers)
@@ -85,9 +89,12 @@ class Retention:
         end = _end(job) + self._seconds if job.result is None else job.result.expires
         return end < self._clock()
 
-    def _has_leftovers(self, job: JobRecord) -> bool:
-        """Whether segments may lie there that nobody wants: of a job that ended while no worker held any of it."""
-        return job.result is None and _end(job) + GRACE_SECONDS < self._clock()
+    def _tidy(self, job: JobRecord) -> None:
+        """Remove what was made on the way, once after a job's end: its workers may have been killed before they did."""
+        if job.result is None:
+            self._files.erase_job(job.id)
+        else:
+            self._files.erase_segments(job.id)
 
     def _jobs(self) -> Iterator[JobRecord]:
         before: str | None = None

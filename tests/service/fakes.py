@@ -30,6 +30,7 @@ class MemoryFiles:
         self._results: dict[str, Path] = {}
         self.free: int | None = None
         self.erased: list[str] = []
+        self.tidied: list[str] = []
 
     def add(self, part: Path, asset: Asset) -> None:
         shutil.move(part, self._folder / asset.id)
@@ -72,7 +73,7 @@ class MemoryFiles:
         return FolderSegments(folder)
 
     def erase_segments(self, job_id: str) -> None:
-        pass
+        self.tidied.append(job_id)
 
     def sweep(self) -> int:
         return 0

@@ -97,6 +97,24 @@ def test_what_was_made_for_a_job_that_was_cancelled_while_it_waited_goes_soon(re
     assert queue.find("a").state is JobState.CANCELLED
 
 
+def test_segments_of_a_job_go_soon_after_its_result_and_are_not_looked_for_again(retention, files, queue, clock, tmp_path):
+    put(queue, job("a"))
+    queue.take(0)
+    queue.finish("a", JobState.COMPLETED, result=Result("ab", 6, "video/mp4", ".mp4", clock.now + SECONDS))
+    clock.now += GRACE_SECONDS
+    retention.sweep()
+    assert files.tidied == []
+    clock.now += 1
+    retention.sweep()
+    assert (files.tidied, files.erased) == (["a"], [])
+    for _ in range(9):
+        clock.now += 300
+        retention.sweep()
+    assert files.tidied == ["a", "a"]  # once more, as clocks of machines differ
+    Retention(files, queue, (), HOURS, clock).sweep()
+    assert files.tidied == ["a", "a", "a"]
+
+
 def test_a_job_that_another_machine_erased_meanwhile_ends_the_look_for_this_time(retention, queue, clock, monkeypatch):
     for number in range(99):
         put(queue, job(str(number)))
