@@ -82,6 +82,16 @@ class Engine:
 
         return run_step(snapshot, self._open_sessions(), events, stop)
 
+    def check_signer(self, snapshot: Snapshot, events: EventSink) -> None:
+        """Make sure that results can be signed with these settings, unless none are to be. A step does so by itself.
+
+        Raises:
+            SetupError: they cannot.
+        """
+        from facefusion.app.marking import check_signer  # noqa: PLC0415 - see the module's docstring
+
+        check_signer(snapshot, events)
+
     def breed(self, snapshot: Snapshot, events: EventSink) -> str:
         """A word for all machines and programs whose segments may be joined, where they work on the same step.
 

@@ -135,6 +135,17 @@ class ResultMarking:
             yield NOT_MARKED
 
 
+def check_signer(snapshot: Snapshot, events: EventSink) -> None:
+    """Make sure that results can be signed here, unless none are to be.
+
+    Raises:
+        OptionError: the settings contradict each other.
+        SetupError: nothing can be signed with what is set.
+    """
+    if snapshot.get(MarkingSettings).mode is Marking.FULL:
+        open_sealer(snapshot, events)
+
+
 def open_sealer(snapshot: Snapshot, events: EventSink) -> Sealer:
     """What signs results, tried out.
 

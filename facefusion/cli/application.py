@@ -38,6 +38,13 @@ class Application(Protocol):
             Stopped: ``stop`` was requested; no output was left behind.
         """
 
+    def check_signer(self, snapshot: Snapshot, events: EventSink) -> None:
+        """Make sure that results can be signed with these settings, unless none are to be.
+
+        Raises:
+            FaceFusionError: they cannot.
+        """
+
     def breed(self, snapshot: Snapshot, events: EventSink) -> str:
         """A word for all machines and programs whose segments may be joined, where they work on the same step.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from facefusion.config.option import Scope, option, settings_group
+from facefusion.config.option import STEP_COMMANDS, Scope, option, settings_group
 from facefusion.provenance.records import Marking
 
 TEXT = "text"
@@ -20,6 +20,7 @@ class MarkingSettings:
         "what results say of themselves: 'metadata' is how they came to be, in the words of the IPTC, 'full' is that "
         "and a signed C2PA manifest; the report says where they say nothing; see docs/trust.md",
         choices=tuple(mode.value for mode in Marking),
+        commands=(*STEP_COMMANDS, "worker", "doctor"),  # a worker is told what it has to be able to do
         own=True,
     )
 

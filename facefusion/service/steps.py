@@ -19,7 +19,9 @@ from facefusion.config.state import Snapshot
 from facefusion.content.settings import ContentAnalyserSettings
 from facefusion.core.errors import OptionError
 from facefusion.provenance.label_settings import LabelSettings
+from facefusion.provenance.records import Marking
 from facefusion.provenance.settings import MarkingSettings
+from facefusion.provenance.signing.formats import media_type_inside
 from facefusion.service.problems import FieldFault, FieldsError
 
 OPERATORS: tuple[type, ...] = (ContentAnalyserSettings, MarkingSettings, LabelSettings)
@@ -31,6 +33,7 @@ MACHINES = frozenset({"face_map", "keep_temp", "temp_frame_format", "temp_pixel_
 MOST_VALUES = 64
 """Of one setting: each processor that is named costs a run over every frame."""
 
+FULL = Marking.FULL.value
 PLACE = "the request"
 ORIGIN = Origin(Source.JOB, PLACE)
 
@@ -129,6 +132,8 @@ def step_snapshot(
 ) -> Snapshot:
     """The settings with which a worker does a job's step.
 
+    Formats that cannot hold a manifest say what they can: a client gets one file, and nothing that lies beside it.
+
     Args:
         base: how this machine does it.
         step: what is asked for, see :meth:`StepRules.frozen`.
@@ -147,6 +152,8 @@ def step_snapshot(
     thawed = thaw(schema, step, "the job")
     # All of a step is kept; what is as it is by default was not chosen.
     chosen = {name: value for name, value in thawed.values.items() if value != schema[name].default}
+    if media_type_inside(output) is None and chosen.get("marking", FULL) == FULL:
+        chosen["marking"] = Marking.METADATA.value
     paths = {"target_path": target, "source_paths": tuple(sources), "output_path": output}
     return machine.with_values(chosen, thawed.origin).with_values(paths, thawed.origin)
 

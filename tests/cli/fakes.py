@@ -67,6 +67,9 @@ class FakeApplication:
         Path(output).write_bytes(b"result")
         return dataclasses.replace(self.report, output=str(output))
 
+    def check_signer(self, snapshot: Snapshot, events: EventSink) -> None:
+        raise NotImplementedError
+
     def breed(self, snapshot: Snapshot, events: EventSink) -> str:
         raise NotImplementedError
 

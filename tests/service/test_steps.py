@@ -10,6 +10,7 @@ from facefusion.content.settings import ContentAnalyserSettings
 from facefusion.core.errors import OptionError
 from facefusion.faces.settings import FaceSelectorSettings
 from facefusion.inference.settings import ExecutionSettings
+from facefusion.provenance.settings import MarkingSettings
 from facefusion.service.problems import FieldsError
 from facefusion.service.steps import MACHINES, StepRules, step_snapshot
 
@@ -124,6 +125,28 @@ def test_a_worker_takes_a_step_with_its_own_way_to_work(base, rules):
     assert taken.get(FaceSelectorSettings).face_selector_mode == "one"
     assert taken.get(ExecutionSettings).execution_thread_count == 3
     assert not taken.origin("output_video_quality").given
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "taken"),
+    [
+        ("full", "o.mp4", "full"),
+        ("full", "o.mkv", "metadata"),
+        ("full", "o.bmp", "metadata"),
+        ("metadata", "o.mp4", "metadata"),
+        ("off", "o.mkv", "off"),
+    ],
+)
+def test_what_a_manifest_would_lie_beside_says_what_it_can(base, asked, name, taken):
+    step = StepRules(base.with_values({"marking": asked})).frozen({})
+    snapshot = step_snapshot(base, step, Path("t.mp4"), [], Path(name))
+    assert snapshot.get(MarkingSettings).marking == taken
+
+
+def test_marks_are_the_operators_unless_they_are_offered(base, rules):
+    assert "marking" in str(faults(rules, marking="off"))
+    offered = StepRules(base, ["marking"])
+    assert offered.frozen({"marking": "off"})["marking"] == "off"
 
 
 def test_the_schema_says_type_bounds_choices_and_default(rules):
