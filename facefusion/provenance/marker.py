@@ -14,7 +14,7 @@ from facefusion.media.finishing import AsWritten, Completed
 from facefusion.media.output import OTHER_OUTPUT, final_name
 from facefusion.provenance.records import Declaration, Sealer, sidecar_of
 from facefusion.provenance.xmp.matroska import DIGITAL_SOURCE_TYPE
-from facefusion.provenance.xmp.packet import fault_of, packet
+from facefusion.provenance.xmp.packet import extension_of, fault_of, packet
 from facefusion.provenance.xmp.read import read_xmp, source_types
 from facefusion.provenance.xmp.write import write_xmp
 
@@ -78,6 +78,8 @@ class Marker:
         fault = fault_of(xmp)
         if fault is not None:
             self._notices.append(f"The XMP data of the target is left out, since {fault}.")
+        elif xmp and extension_of(xmp):
+            self._notices.append("The extended part of the target's XMP data is left out: results hold no such part.")
         return packet(self._source_type, xmp)
 
     def complete(self, part: Path, path: Path, stop: StopToken) -> Completed:

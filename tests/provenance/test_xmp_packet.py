@@ -154,6 +154,16 @@ def test_the_name_of_an_extended_packet_is_read_as_attribute_and_element():
     assert extension_of(EMPTY) == ""
 
 
+def test_a_packet_that_is_written_names_no_extended_one():
+    """It stays behind in the file that the packet is taken from."""
+    existing = wrapped(
+        '<rdf:Description n:HasExtendedXMP="AB12" t="1"><n:HasExtendedXMP>C</n:HasExtendedXMP></rdf:Description>'
+    )
+    made = packet(SourceType.COMPOSITE, existing)
+    assert b"HasExtendedXMP" not in made
+    assert b'<rdf:Description t="1"></rdf:Description>' in made
+
+
 TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\ufffe\uffff"), max_size=20)
 ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 PROPERTIES = st.one_of(

@@ -55,7 +55,7 @@ class _Survey:
     values: list[str] = field(default_factory=list)
     """The source types, as they are written."""
     cuts: list[tuple[int, int]] = field(default_factory=list)
-    """The stretches that say them."""
+    """The stretches that say them, and the one that names an extended packet."""
     tree: tuple[int, bool] | None = None
     """Where the end tag of ``rdf:RDF`` begins, or its only tag where it is empty, which is said then."""
     about: str = ""
@@ -69,8 +69,9 @@ def packet(source_type: SourceType, existing: bytes = b"") -> bytes:
 
     Args:
         source_type: what to say; it takes the place of what the existing packet says of it.
-        existing: the packet to say it in; all else in it is kept. One that is broken is replaced as a whole, since no
-            program could read it: :func:`fault_of` tells, for the report.
+        existing: the packet to say it in; all else in it is kept, but for the name of an extended packet, which stays
+            behind: :func:`extension_of` tells. One that is broken is replaced as a whole, since no program could read
+            it: :func:`fault_of` tells.
     """
     try:
         return _merged(_survey(existing or EMPTY), source_type)
@@ -216,15 +217,20 @@ class _Reader:
             named = _split(name)
             if named == (RDF, "about") and not self._described:
                 self._survey.about, self._described = value, True
-            elif named == _EXTENSION:
-                self._survey.extended = value
-            elif named == _SOURCE_TYPE:
-                self._survey.values.append(value.strip())
-                self._cut_attribute(name.split(_SEPARATOR)[-1])
+            elif named in (_SOURCE_TYPE, _EXTENSION):
+                self._say(named, value)
+                self._cut_attribute(name)
 
-    def _cut_attribute(self, prefix: str) -> None:
+    def _say(self, named: _Name, value: str) -> None:
+        if named == _SOURCE_TYPE:
+            self._survey.values.append(value.strip())
+        else:
+            self._survey.extended = value.strip()
+
+    def _cut_attribute(self, name: str) -> None:
+        _, local, prefix = name.split(_SEPARATOR)
         start = self._parser.CurrentByteIndex
-        wanted = f"{prefix}:{PROPERTY}".encode()
+        wanted = f"{prefix}:{local}".encode()
         for found in _ATTRIBUTE.finditer(self._survey.text, start, _tag_end(self._survey.text, start)):
             if found[1] == wanted:
                 self._survey.cuts.append(found.span())
@@ -245,13 +251,9 @@ class _Reader:
             self._survey.tree = (self._begin if empty else place, empty)
             self._root = None
         elif self._root is not None and self._depth == self._root + _DESCRIBED and self._said is not None:
-            said = "".join(self._said).strip()
-            if self._named == _SOURCE_TYPE:
-                self._survey.values.append(said)
-                last = self._property if _is_empty(text, self._property) else place
-                self._survey.cuts.append((self._property, _tag_end(text, last)))
-            else:
-                self._survey.extended = said
+            self._say(self._named, "".join(self._said))
+            last = self._property if _is_empty(text, self._property) else place
+            self._survey.cuts.append((self._property, _tag_end(text, last)))
             self._said = None
         self._depth -= 1
 
