@@ -13,13 +13,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import av
 import pytest
 
 from facefusion.app import video
 from facefusion.app.engine import Engine
 from facefusion.app.step_plan import StepPlan
-from facefusion.core.errors import DiskFullError, OtherMachineError, SegmentError, UsageError
+from facefusion.core.errors import DiskFullError, OtherMachineError, SegmentError, SetupError, UsageError
 from facefusion.core.stop import StopToken
+from facefusion.provenance.manifests import Verdict, stores_of
 from tests.app.conftest import SOURCE, TARGET, settings
 from tests.app.rendered_apart import TOKEN
 from tests.processors.fakes import RecordingSink
@@ -148,3 +150,30 @@ def test_machines_are_of_one_breed_as_long_as_nothing_differs_but_the_step(
     assert engine.breed(settings(engine, output_video_quality=30), RecordingSink()) == breed
     monkeypatch.setattr("facefusion.app.fingerprint.__version__", "0.0.1")
     assert engine.breed(settings(engine, **values), RecordingSink()) != breed
+
+
+def test_who_joins_signs_and_who_renders_need_not_be_able_to(
+    engine: Engine, values: dict[str, Any], tmp_path: Path
+) -> None:
+    trust, folder = tmp_path / "trust", tmp_path / "shared"
+    trust.write_text("no folder")
+    folder.mkdir()
+    sink, stop = RecordingSink(), StopToken()
+    plain = settings(engine, **values)
+    engine.execute(plain, sink, stop)
+    with av.open(str(values["output_path"])) as container:
+        expected = [frame.to_ndarray().tobytes() for frame in container.decode(video=0)]
+
+    values |= {"marking": "full", "trust_path": trust, "output_path": tmp_path / "signed.mp4"}
+    plan, snapshot = planned(engine, values), settings(engine, **values)
+    records = [engine.render(snapshot, plan, number, folder, TOKEN, sink, stop) for number in range(3)]
+    with pytest.raises(SetupError, match="no local certificate can be made"):
+        engine.join(snapshot, plan, folder, records, sink, stop)
+    trust.unlink()
+    report = engine.join(snapshot, plan, folder, records, sink, stop)
+    with av.open(str(values["output_path"])) as container:
+        assert [frame.to_ndarray().tobytes() for frame in container.decode(video=0)] == expected
+    (store,) = stores_of(values["output_path"])
+    assert store.verdict is Verdict.UNKNOWN_SIGNER
+    assert report.marking is not None
+    assert report.marking.signed_by is not None

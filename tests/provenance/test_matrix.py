@@ -106,8 +106,11 @@ class Program:
         ]  # fmt: skip
 
     def run(self, target: Path, output: Path, *words: str) -> int:
+        return self.call("run", *self.words(target, output, *words))
+
+    def call(self, *words: str) -> int:
         (self.folder / "temp").mkdir(exist_ok=True)
-        code = main(["run", *self.words(target, output, *words)], self._engine)
+        code = main(words, self._engine)
         self.said = self._capsys.readouterr().err
         return code
 
@@ -323,6 +326,47 @@ def test_a_run_that_is_killed_before_it_signs_goes_on_there(program: Program, cl
     manifest_of(output)
     left = {path.name for path in program.folder.iterdir()}
     assert {name for name in left if name.startswith((".facefusion", "out"))} == {"out.mkv", "out.mkv.c2pa"}
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".gif"])
+def test_a_job_of_several_steps_delivers_one_result_that_is_signed(program: Program, clip, suffix):
+    output, jobs = program.folder / f"out{suffix}", ("--jobs-path", str(program.folder / "jobs"))
+    assert program.call("job-create", "demo", *jobs) == 0
+    for processors in ("face_swapper", "face_enhancer"):
+        words = [*program.words(clip, output, "--processors", processors), *jobs]
+        place = words.index("--temp-path")
+        assert program.call("job-add-step", "demo", *words[:place], *words[place + 2 :]) == 0, program.said
+    assert program.call("job-submit", "demo", *jobs) == 0
+    assert program.call("job-run", "demo", *jobs, "--temp-path", str(program.folder / "temp")) == 0, program.said
+    (store,) = stores_of(output)
+    assert store.verdict is Verdict.UNKNOWN_SIGNER
+    assert [action.processor for action in store.manifests[0].actions] == [None, "join"]
+    assert [action.processor for action in store.manifests[1].actions] == [None, "face_swapper"]
+    assert source_types(output) == (COMPOSITE,)
+    assert len(pictures(output)) == 2 * FRAMES
+    left = [path.name for path in program.folder.iterdir() if path.name.startswith("out")]
+    assert sorted(left) == [output.name, *([f"{output.name}.c2pa"] if suffix in BESIDE else [])]
+
+
+def test_a_step_that_goes_on_from_another_delivers_its_manifest_with_it(program: Program, clip):
+    output, jobs = program.folder / "out.mkv", ("--jobs-path", str(program.folder / "jobs"))
+    assert program.call("job-create", "demo", *jobs) == 0
+    words = [*program.words(clip, output), *jobs]
+    place = words.index("--temp-path")
+    assert program.call("job-add-step", "demo", *words[:place], *words[place + 2 :]) == 0, program.said
+    remix = ("-o", str(output), "--processors", "face_enhancer", *jobs)
+    assert program.call("job-remix-step", "demo", "0", *remix) == 0, program.said
+    assert program.call("job-submit", "demo", *jobs) == 0
+    assert program.call("job-run", "demo", *jobs, "--temp-path", str(program.folder / "temp")) == 0, program.said
+    (store,) = stores_of(output)
+    assert store.verdict is Verdict.UNKNOWN_SIGNER
+    made = [[action.processor for action in one.actions if action.processor] for one in store.manifests]
+    assert made == [["face_enhancer"], ["face_swapper"]]
+    assert store.side_car == sidecar_of(output)
+    assert sorted(path.name for path in program.folder.iterdir() if path.name.startswith("out")) == [
+        "out.mkv",
+        "out.mkv.c2pa",
+    ]
 
 
 def test_marking_is_on_where_nobody_says_anything(program: Program, photo, monkeypatch):
