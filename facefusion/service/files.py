@@ -12,6 +12,7 @@ file gets here. Folders are of mode 0700, files of 0600.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import threading
 import time
@@ -105,8 +106,9 @@ class FolderStore:
         Raises:
             NotFoundError: it was erased.
         """
-        path = _there(self._results.path(job_id), f"there is no result of job {job_id}")
-        with told():
+        fault = f"there is no result of job {job_id}"
+        path = _there(self._results.path(job_id), fault)
+        with told(), _found(fault):
             return ResultInFolder(path, path.stat().st_size)
 
     def erase_asset(self, asset_id: str) -> None:
@@ -187,7 +189,7 @@ class ResultInFolder:
             NotFoundError: it was erased meanwhile.
         """
         left = stop - first
-        with told(), _there(self.path, "the result is not there any more").open("rb") as file:
+        with told(), _found("the result is not there any more"), self.path.open("rb") as file:
             file.seek(first)
             while left > 0 and (data := file.read(min(left, BLOCK))):
                 left -= len(data)
@@ -202,6 +204,15 @@ def asset_of(about: Mapping[str, object]) -> Asset:
 def gone(fault: str) -> NotFoundError:
     """What to say of a file that is not there."""
     return NotFoundError(fault, "It may have been erased, or its time is over.")
+
+
+@contextlib.contextmanager
+def _found(fault: str) -> Iterator[None]:
+    """Say that a file is not there, where it went between two looks."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise gone(fault) from error
 
 
 def _there(path: Path | None, fault: str) -> Path:

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from facefusion.service.records import Fault, JobState, Progress
-from tests.service.api import CLIP, GIGABYTE, PHOTO, RESULT, SOUND, SUBMITTER, Api, with_settings
+from tests.service.api import CLIP, GIGABYTE, OTHER, PHOTO, RESULT, SOUND, SUBMITTER, Api, with_settings
 
 pytestmark = pytest.mark.service
 
@@ -290,9 +290,47 @@ def test_a_result_is_fetched_whole_and_in_parts(api):
     for wanted in ("bytes=5-1", "bytes=a-b", "bytes=-", "bytes=", "items=0-1", f"bytes=0-{'9' * 5000}", "bytes=0-1;"):
         answer = api.client.get(f"/v1/jobs/{job}/result", headers={**SUBMITTER, "Range": wanted})
         assert (answer.status_code, answer.content) == (200, RESULT), wanted
-    assert list(api.parts.iterdir()) == []
     line = api.audited()[-1]
     assert (line["action"], line["job"], line["sha256"]) == ("fetch result", job, [digest])
+
+
+def test_what_fetching_a_result_would_give_is_told_without_fetching_it(api):
+    job = api.job()
+    assert api.client.head(f"/v1/jobs/{job}/result", headers=SUBMITTER).status_code == 409
+    api.complete(job)
+    whole = api.client.get(f"/v1/jobs/{job}/result", headers=SUBMITTER)
+    fetched = len([line for line in api.audited() if line["action"] == "fetch result"])
+    told = api.client.head(f"/v1/jobs/{job}/result", headers={**SUBMITTER, "Range": "bytes=0-9"})
+    assert (told.status_code, told.content) == (200, b"")
+    assert told.headers["content-length"] == str(len(RESULT))
+    assert told.headers == whole.headers
+    assert len([line for line in api.audited() if line["action"] == "fetch result"]) == fetched
+    assert api.client.head(f"/v1/jobs/{job}/result", headers=OTHER).status_code == 404
+    assert api.client.head(f"/v1/jobs/{job}/result").status_code == 401
+
+
+def test_whether_a_job_or_an_asset_is_there_can_be_asked(api):
+    job, asset = api.job(), api.upload(CLIP)
+    for path in (f"/v1/jobs/{job}", f"/v1/assets/{asset}"):
+        assert api.client.head(path, headers=SUBMITTER).status_code == 200
+        assert api.client.head(path, headers=OTHER).status_code == 404
+    assert api.client.head("/health/live").status_code == 200
+    assert api.client.head("/health/ready").status_code == 200
+
+
+def test_a_result_that_is_erased_while_it_is_asked_for_is_gone(api, monkeypatch):
+    job = api.job()
+    api.complete(job)
+    opened = api.files.open_result
+
+    def opened_and_erased(job_id):
+        file = opened(job_id)
+        api.files.erase_job(job_id)
+        return file
+
+    monkeypatch.setattr(api.files, "open_result", opened_and_erased)
+    answer = api.client.get(f"/v1/jobs/{job}/result", headers=SUBMITTER)
+    assert (answer.status_code, answer.json()["fault"]) == (404, "the result is not there any more")
 
 
 def test_a_result_that_expired_is_gone(api):

@@ -38,6 +38,7 @@ OPERATIONS = [
     ("GET", "/v1/jobs/{job_id}"),
     ("DELETE", "/v1/jobs/{job_id}"),
     ("GET", "/v1/jobs/{job_id}/result"),
+    ("HEAD", "/v1/jobs/{job_id}/result"),
     ("GET", "/v1/jobs/{job_id}/events"),
     ("GET", "/v1/capabilities"),
     ("GET", "/health/live"),

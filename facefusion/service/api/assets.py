@@ -79,6 +79,7 @@ def list_assets(service: ServiceOf, principal: Reader, everyone: Everyone = Fals
     )
 
 
+@router.head("/{asset_id}", include_in_schema=False)
 @router.get("/{asset_id}", responses=problems(404))
 def show_asset(asset_id: str, service: ServiceOf, principal: Reader) -> AssetDocument:
     """Look at an asset."""

@@ -94,6 +94,7 @@ def list_jobs(
     return JobList.of(service.queue.list(owner, limit=limit, before=before), limit)
 
 
+@router.head("/{job_id}", include_in_schema=False)
 @router.get("/{job_id}", responses=problems(404))
 def show_job(job_id: str, service: ServiceOf, principal: Reader) -> JobDocument:
     """Look at a job: where it stands, how far it is, and how it ended."""

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from fastapi import APIRouter, Request, Response
-from starlette.responses import FileResponse
-from starlette.types import Receive, Scope, Send
+from starlette.responses import StreamingResponse
 
 from facefusion.service.api.access import AddressOf, Reader, ServiceOf
 from facefusion.service.api.openapi import problems
@@ -16,23 +13,12 @@ from facefusion.service.api.streamed import streamed
 from facefusion.service.errors import ConflictError, NotFoundError
 from facefusion.service.records import JobRecord, Result
 
-RANGE = re.compile(r"[ \t]*([0-9]{0,18})-([0-9]{0,18})[ \t]*")
-
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
-
-
-class ResultResponse(FileResponse):
-    """Sends a result that lies on a disk of this machine."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it; all of it where the header Range says nothing that can be understood, as RFC 9110, 14.2, has it."""
-        headers = [(name, value) for name, value in scope["headers"] if name != b"range" or _is_range(value)]
-        await super().__call__({**scope, "headers": headers}, receive, send)
 
 
 @router.get(
     "/{job_id}/result",
-    response_class=FileResponse,
+    response_class=StreamingResponse,
     responses={
         200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}, "description": "The file."},
         206: {"description": "The part that the header Range asks for."},
@@ -48,14 +34,28 @@ def fetch_result(job_id: str, request: Request, service: ServiceOf, address: Add
         result = _result(service, job)
         entry.hashes = [result.sha256]
         file = service.files.open_result(job.id)
-        headers = {
-            "ETag": f'"{result.sha256}"',
-            "Cache-Control": "private, no-store",
-            "Content-Disposition": f'attachment; filename="{job.id}{result.extension}"',
-        }
-        if file.path is None:
-            return streamed(file, request.headers, headers, result.media_type)
-        return ResultResponse(file.path, media_type=result.media_type, headers=headers)
+        return streamed(file, request.headers, _headers(job, result), result.media_type)
+
+
+@router.head(
+    "/{job_id}/result",
+    response_class=Response,
+    responses={200: {"description": "What is told of the file: length, type, hash."}, **problems(404, 409)},
+)
+def tell_result(job_id: str, service: ServiceOf, principal: Reader) -> Response:
+    """Look at what fetching the result would give, without fetching it."""
+    job = own_job(service, principal, job_id)
+    result = _result(service, job)
+    length = {"Accept-Ranges": "bytes", "Content-Length": str(service.files.open_result(job.id).size)}
+    return Response(headers={**_headers(job, result), **length}, media_type=result.media_type)
+
+
+def _headers(job: JobRecord, result: Result) -> dict[str, str]:
+    return {
+        "ETag": f'"{result.sha256}"',
+        "Cache-Control": "private, no-store",
+        "Content-Disposition": f'attachment; filename="{job.id}{result.extension}"',
+    }
 
 
 def _result(service: Service, job: JobRecord) -> Result:
@@ -72,17 +72,3 @@ def _result(service: Service, job: JobRecord) -> Result:
     if job.result.expires <= service.clock():
         raise NotFoundError("the result has expired", "Queue the job again.")
     return job.result
-
-
-def _is_range(value: bytes) -> bool:
-    unit, _, parts = value.decode("latin-1").partition("=")
-    if unit.strip().lower() != "bytes":
-        return False
-    for part in parts.split(","):
-        match = RANGE.fullmatch(part)
-        if match is None or not any(match.groups()):
-            return False
-        first, last = match.groups()
-        if first and last and int(first) > int(last):
-            return False
-    return True

@@ -33,12 +33,14 @@ def show_capabilities(service: ServiceOf, _: Reader) -> Capabilities:
     )
 
 
+@router.head("/health/live", include_in_schema=False)
 @router.get("/health/live", tags=["health"])
 async def show_life() -> Health:
     """Whether the process answers."""
     return Health(status="alive")
 
 
+@router.head("/health/ready", include_in_schema=False)
 @router.get(
     "/health/ready",
     tags=["health"],
