@@ -15,6 +15,7 @@ from facefusion.core.stop import StopToken
 from facefusion.observability.events import Event, EventSink
 from facefusion.pipeline.work_root import work_root
 from facefusion.service.celery_app import make_celery
+from facefusion.service.health import Readiness, queue_look, storage_look
 from facefusion.service.instruments import Metrics
 from facefusion.service.leases import LEASE_SECONDS, Leases
 from facefusion.service.ports import FileStore
@@ -23,8 +24,9 @@ from facefusion.service.records import JobRecord
 from facefusion.service.redis_link import RedisLink
 from facefusion.service.redis_queue import RedisQueue
 from facefusion.service.rendering import Renderer
+from facefusion.service.room import Room
 from facefusion.service.tasks import DeskTerms, UnitDesk, Voice
-from facefusion.service.worker import MemoryRoom, Worker
+from facefusion.service.worker import Worker
 
 HOUR = 3600.0
 
@@ -88,6 +90,7 @@ def run_worker(
     voice: Voice,
     stop: StopToken,
     terms: Terms,
+    readiness: Readiness | None = None,
 ) -> None:
     """Work for the fleet until ``stop`` is requested, and the unit at hand is done.
 
@@ -98,6 +101,7 @@ def run_worker(
         voice: is told what is done.
         stop: ends it.
         terms: of the work.
+        readiness: is told what to look at.
 
     Raises:
         ServiceUnavailableError: Redis cannot be used at the start.
@@ -106,13 +110,19 @@ def run_worker(
     name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
     leases = Leases(link, name, lease_seconds=terms.lease_seconds)
     process = psutil.Process()
+    queue = RedisQueue(link)
+    room = Room(terms.memory_limit, lambda: process.memory_info().rss, renderer.video_shortage)
+    if readiness is not None:
+        readiness.add("queue", queue_look(queue))
+        readiness.add("storage", storage_look(files))
+        readiness.add("worker", room.look)
     desk = UnitDesk(
-        RedisQueue(link),
+        queue,
         leases,
         files,
         renderer,
         voice,
-        MemoryRoom(terms.memory_limit, lambda: process.memory_info().rss),
+        room,
         DeskTerms(terms.patience, work_root(terms.temp_path), terms.retention_hours * HOUR),
     )
     try:

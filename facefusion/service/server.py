@@ -6,11 +6,14 @@ import asyncio
 import contextlib
 import socket
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
 
+from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import SetupError
 from facefusion.core.stop import POLL_SECONDS, StopToken
@@ -20,7 +23,7 @@ from facefusion.service.audit import AuditLog
 from facefusion.service.auth import Gate, address_to_bind
 from facefusion.service.connections import PatientProtocol
 from facefusion.service.environment import Secrets
-from facefusion.service.health import Readiness, queue_look, storage_look
+from facefusion.service.health import Readiness, audit_look, disk_look, queue_look, storage_look
 from facefusion.service.kept_files import make_private
 from facefusion.service.local_worker import Executor, LocalWorker
 from facefusion.service.logs import adopt_libraries
@@ -78,6 +81,10 @@ def serve(snapshot: Snapshot, environment: Mapping[str, str], executor: Executor
             address=snapshot.get(MonitoringSettings).metrics_address,
         )
         service = _assemble(snapshot, secrets, gate, files, queue, metrics)
+        if isinstance(queue, MemoryQueue):
+            temporary = snapshot.get(PathsSettings).temp_path or Path(tempfile.gettempdir())
+            # Models are not looked at: who has none yet fetches them for the first job, which would never be let in.
+            service.readiness.add("temp", disk_look((temporary,)))
         with _working(snapshot, queue, files, executor, metrics):
             asyncio.run(_Server(service, listening, say, stop).run())
 
@@ -133,7 +140,9 @@ def _assemble(
         retention=Retention(files, queue, (uploads.sweep, files.sweep), settings.retention_hours),
         rules=StepRules(snapshot, settings.client_options),
         audit=audit,
-        readiness=Readiness({"queue": queue_look(queue), "storage": storage_look(files, least)}),
+        readiness=Readiness(
+            {"queue": queue_look(queue), "storage": storage_look(files, least), "audit": audit_look(audit)}
+        ),
         exposition=metrics.exposition,
         observe=metrics.request_answered,
     )

@@ -11,34 +11,31 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from facefusion.core.errors import (
-    ContentRefusedError,
+    DiskFullError,
     FaceFusionError,
     ResourceError,
-    SegmentError,
     Stopped,
 )
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import Event, EventSink, Fanout
-from facefusion.service.endings import fault_of, result_of
+from facefusion.service.endings import result_of
 from facefusion.service.errors import ServiceUnavailableError
+from facefusion.service.failures import Failures
 from facefusion.service.lease_keeper import LeaseKeeper
-from facefusion.service.leases import JOIN, PAUSE_SECONDS, PLAN, Lease, Leases, Standing, Unit
+from facefusion.service.leases import JOIN, PLAN, ROOM_SECONDS, Lease, Leases, Standing, Unit
 from facefusion.service.logs import working_on_job
 from facefusion.service.ports import FileStore, Segments
 from facefusion.service.pulse import Patience, Pulse, Watchdog
 from facefusion.service.records import JobRecord, JobState
 from facefusion.service.redis_queue import RedisQueue
 from facefusion.service.rendering import JobFiles, Renderer
+from facefusion.service.room import Room
 from facefusion.service.scratch import scratch
 
 logger = logging.getLogger(__name__)
 
-MOST_TRIES = 3
-"""How often a unit is begun whose failure may pass."""
 INSIST_SECONDS = 60.0
 """How long a result is held on to that cannot be committed since Redis is away."""
-ROOM_SECONDS = 5.0
-"""After how long a unit is offered again for which there was no room."""
 
 
 AnswerT = TypeVar("AnswerT")
@@ -91,7 +88,7 @@ class UnitDesk:
         files: that all workers share.
         renderer: makes the pictures.
         voice: is told.
-        has_room: whether this machine's memory suffices for a unit at the moment.
+        room: of this machine, for a unit at the moment.
         terms: of the work.
     """
 
@@ -102,7 +99,7 @@ class UnitDesk:
         files: FileStore,
         renderer: Renderer,
         voice: Voice,
-        has_room: Callable[[], bool],
+        room: Room,
         terms: DeskTerms,
     ) -> None:
         self._queue = queue
@@ -110,7 +107,8 @@ class UnitDesk:
         self._files = files
         self._renderer = renderer
         self._voice = voice
-        self._has_room = has_room
+        self._room = room
+        self._failures = Failures(leases, renderer, room, self._insist)
         self._patience = terms.patience
         self._root = terms.root
         self._watch = Watchdog()
@@ -127,8 +125,8 @@ class UnitDesk:
                 logger.warning("%s of job %s is left: %s", unit.name, unit.job, error)
 
     def _take(self, unit: Unit) -> None:
-        if not self._has_room():
-            logger.warning("no memory for %s of job %s at the moment", unit.name, unit.job)
+        if shortage := self._room.shortage():
+            logger.warning("%s of job %s is left to others at the moment: %s", unit.name, unit.job, shortage)
             self._leases.postpone(unit, ROOM_SECONDS)
             return
         lease = self._leases.acquire(unit)
@@ -143,7 +141,7 @@ class UnitDesk:
                 segments = self._files.segments(job.id, folder)
                 files = self._fetch(job, folder, segments, lease)
             except Exception as error:  # noqa: BLE001 - whatever it is, the worker goes on
-                counted = self._failed(lease, error, keeper, None)
+                counted = self._failed(lease, job, error, keeper, None)
             else:
                 events = Fanout((keeper, self._voice))
                 counted = self._work(_Attempt(lease, job, files, segments, events, stop, keeper))
@@ -169,13 +167,16 @@ class UnitDesk:
         try:
             try:
                 is_kept = self._make(attempt)
+            except DiskFullError:
+                raise
             except (ResourceError, MemoryError) as error:
                 # Once more, with all the room that can be had here.
                 logger.warning("%s of job %s is tried again with nothing else loaded: %s", unit.name, unit.job, error)
                 self._renderer.release()
                 is_kept = self._make(attempt)
         except (Exception, Stopped) as error:  # noqa: BLE001 - whatever it is, the worker goes on
-            return self._failed(attempt.lease, error, attempt.keeper, attempt.files)
+            return self._failed(attempt.lease, attempt.job, error, attempt.keeper, attempt.files)
+        self._room.miss("")
         if not is_kept:
             logger.warning("%s of job %s was somebody else's by then, and is dropped", unit.name, unit.job)
         return is_kept
@@ -222,7 +223,14 @@ class UnitDesk:
         self._files.put_result(job.id, output, result)
         return self._insist(lambda: self._leases.complete(attempt.lease, result, report))
 
-    def _failed(self, lease: Lease, error: BaseException, keeper: LeaseKeeper, files: JobFiles | None) -> bool:
+    def _failed(
+        self,
+        lease: Lease,
+        job: JobRecord,
+        error: Exception | Stopped,
+        keeper: LeaseKeeper,
+        files: JobFiles | None,
+    ) -> bool:
         """Commit that a unit was not done; whether that counts."""
         unit = lease.unit
         if keeper.standing is not Standing.KEPT:
@@ -232,18 +240,7 @@ class UnitDesk:
             return self._leases.hand_back(lease)
         if not isinstance(error, FaceFusionError):
             logger.error("%s of job %s: a defect", unit.name, unit.job, exc_info=error)
-        if isinstance(error, SegmentError) and lease.tries + 1 < MOST_TRIES:
-            logger.warning("segment %d of job %s has to be made again: %s", error.number, unit.job, error)
-            return self._leases.redo(lease, error.number)
-        # Memory was short twice, the second time with all that could be had: a third try would end no better.
-        is_short = isinstance(error, ResourceError)
-        may_pass = isinstance(error, FaceFusionError) and error.retry_may_help and not is_short
-        if may_pass and lease.tries + 1 < MOST_TRIES:
-            logger.warning("%s of job %s is to be tried again: %s", unit.name, unit.job, error)
-            return self._leases.hand_back(lease, pause=PAUSE_SECONDS * 2**lease.tries, failed=True)
-        state = JobState.REJECTED if isinstance(error, ContentRefusedError) else JobState.FAILED
-        fault = fault_of(error, files, "worker")
-        return self._insist(lambda: self._leases.fail(lease, state, fault))
+        return self._failures.commit(lease, job, error, files)
 
     def _insist(self, ask: Callable[[], AnswerT]) -> AnswerT:
         """Ask Redis until it answers, for a while."""

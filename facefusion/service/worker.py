@@ -11,7 +11,6 @@ from celery import Celery
 from celery.worker import WorkController, state
 
 from facefusion.core.stop import StopToken
-from facefusion.memory.machine import read_machine
 from facefusion.service.celery_app import TASK, listen_to, worker_queues
 from facefusion.service.celery_messages import Messenger
 from facefusion.service.leases import Leases, Unit
@@ -23,9 +22,6 @@ logger = logging.getLogger(__name__)
 
 TEND_SECONDS = 1.0
 """How often the fleet is looked after, and a stop passed on."""
-LEAST_ROOM = 1 << 30
-"""Bytes of memory without which no unit is begun, where no limit is set."""
-GIGABYTE = 1_000_000_000
 
 
 class Worker:
@@ -106,20 +102,3 @@ class Worker:
             if stop.requested:
                 state.should_stop = 0  # Celery knows no other way to be told from outside of its signal handlers
             self._tender.look()
-
-
-class MemoryRoom:
-    """Whether a unit may be begun: whether as much memory is free as the worker's own limit lets it use.
-
-    Args:
-        limit_gb: the worker's limit of memory, in gigabytes; 0 where none is set.
-        held: bytes that this process holds already.
-    """
-
-    def __init__(self, limit_gb: float, held: Callable[[], int]) -> None:
-        self._wanted = max(round(limit_gb * GIGABYTE), LEAST_ROOM)
-        self._held = held
-
-    def __call__(self) -> bool:
-        """Look now."""
-        return read_machine().available + self._held() >= self._wanted

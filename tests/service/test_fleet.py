@@ -256,6 +256,73 @@ def test_without_memory_the_job_fails_and_the_worker_goes_on(fleet):
     assert fleet.workers[0].poll() is None
 
 
+def test_where_a_card_is_taken_the_unit_waits_for_it_and_others_go_on(fleet):
+    (fleet.folder / "taken").touch()
+    fleet.start()
+    fleet.submit(step={"fault": "taken card"})
+    fleet.wait(lambda: "is left to others: no room" in fleet.log())
+    fleet.submit(2)
+    assert fleet.final("job2").state is JobState.COMPLETED
+    assert fleet.queue.find("job1").state is JobState.RUNNING
+    (fleet.folder / "taken").unlink()
+    done = fleet.final("job1")
+    assert done.state is JobState.COMPLETED
+    assert done.retries == 0
+
+
+@pytest.mark.parametrize("fault", ["small card", "large plan"])
+def test_what_a_card_is_too_small_for_is_done_by_who_has_a_larger_one(fleet, fault):
+    fleet.start(1, "small")
+    fleet.start(1, "large")
+    fleet.wait(lambda: fleet.queue.workers() == 2)
+    for number in (1, 2, 3):
+        fleet.submit(number, step={"segments": 2, "fault": fault})
+    for number in (1, 2, 3):
+        done = fleet.final(f"job{number}")
+        assert done.state is JobState.COMPLETED
+        assert fleet.result(f"job{number}") == expected(number, 2)
+        assert done.report["pids"] == [fleet.workers[1].pid]
+        assert not done.alone
+
+
+def test_what_no_card_is_large_enough_for_is_tried_with_frames_one_at_a_time(fleet):
+    fleet.start(1, "small1")
+    fleet.start(1, "small2")
+    fleet.wait(lambda: fleet.queue.workers() == 2)
+    fleet.submit(step={"segments": 2, "fault": "half a card"})
+    done = fleet.final("job1")
+    assert done.state is JobState.COMPLETED
+    assert done.alone
+    assert fleet.result("job1") == expected(1, 2)
+
+
+@pytest.mark.parametrize("fault", ["small card", "large plan"])
+def test_what_no_card_is_large_enough_for_fails_with_the_figure(fleet, fault):
+    fleet.start(1, "small1")
+    fleet.start(1, "small2")
+    fleet.wait(lambda: fleet.queue.workers() == 2)
+    fleet.submit(step={"fault": fault})
+    done = fleet.final("job1")
+    assert done.state is JobState.FAILED
+    assert done.fault.fault == "the models take 3 GB, and a card has 2 GB"
+    assert done.fault.kind == "VideoMemoryError"
+    fleet.submit(2)
+    assert fleet.final("job2").state is JobState.COMPLETED
+
+
+def test_where_several_frames_at_once_do_not_fit_the_whole_job_is_begun_anew_with_one(fleet):
+    fleet.start(2)
+    fleet.wait(lambda: fleet.queue.workers() == 2)
+    fleet.submit(step={"segments": 3, "fault": "several at once"})
+    done = fleet.final("job1")
+    assert done.state is JobState.COMPLETED
+    assert done.alone
+    assert fleet.result("job1") == expected(1, 3)
+    ended = Counter(note.split("-")[2] for note in fleet.noted("ended-job1"))
+    assert ended == {"0": 1, "1": 1, "2": 1}
+    assert len(fleet.noted("joined-")) == 1
+
+
 def test_a_full_disk_fails_the_job_and_the_worker_goes_on(fleet):
     (fleet.folder / "files/full").touch()
     fleet.start()

@@ -15,15 +15,15 @@ from facefusion.core.activity import Activity
 from facefusion.core.stop import StopToken
 from facefusion.memory.machine import Machine
 from facefusion.observability.events import StageFinished, StageProgress, StageStarted
-from facefusion.service import worker
+from facefusion.service import room
 from facefusion.service.celery_app import worker_queues
 from facefusion.service.errors import ServiceUnavailableError
 from facefusion.service.lease_keeper import LeaseKeeper
 from facefusion.service.leases import Lease, Standing, Swept, Unit
 from facefusion.service.listening import Listening
 from facefusion.service.pulse import Patience, Pulse
+from facefusion.service.room import Room
 from facefusion.service.tender import Tender
-from facefusion.service.worker import MemoryRoom
 from tests.service.fakes import Clock
 
 pytestmark = pytest.mark.service
@@ -204,19 +204,35 @@ def test_the_watchdog_may_be_called_off():
 
 
 @pytest.mark.parametrize(
-    ("limit", "available", "held", "holds"),
+    ("limit", "available", "held", "fault"),
     [
-        (0.0, 2 * GIGABYTE, 0, True),
-        (0.0, GIGABYTE // 2, 0, False),
-        (0.0, GIGABYTE // 2, GIGABYTE, True),
-        (8.0, 6 * GIGABYTE, 3 * GIGABYTE, True),
-        (8.0, 6 * GIGABYTE, GIGABYTE, False),
+        (0.0, 2 * GIGABYTE, 0, ""),
+        (0.0, GIGABYTE // 2, 0, "476 MiB of memory are free, and 1024 MiB are needed"),
+        (0.0, GIGABYTE // 2, GIGABYTE, ""),
+        (8.0, 6 * GIGABYTE, 3 * GIGABYTE, ""),
+        (8.0, 6 * GIGABYTE, GIGABYTE, "6675 MiB of memory are free, and 7629 MiB are needed"),
     ],
 )
-def test_a_unit_is_begun_only_where_its_memory_is_free(monkeypatch, limit, available, held, holds):
+def test_a_unit_is_begun_only_where_its_memory_is_free(monkeypatch, limit, available, held, fault):
     machine = Machine(cores=2, memory=16 * GIGABYTE, available=0, system="Linux")
-    monkeypatch.setattr(worker, "read_machine", lambda: replace(machine, available=available))
-    assert MemoryRoom(limit, lambda: held)() is holds
+    monkeypatch.setattr(room, "read_machine", lambda: replace(machine, available=available))
+    assert Room(limit, lambda: held, lambda: "").shortage() == fault
+
+
+def test_a_worker_says_what_keeps_it_from_its_work(monkeypatch):
+    machine = Machine(cores=2, memory=16 * GIGABYTE, available=8 * GIGABYTE, system="Linux")
+    monkeypatch.setattr(room, "read_machine", lambda: machine)
+    video = [""]
+    own = Room(0.0, lambda: 0, lambda: video[0])
+    assert own.look() == ""
+    own.miss("mesh takes about 2.1 GB of video memory, and 1 GB are free on device 0")
+    assert own.shortage() == ""
+    assert own.look() == "mesh takes about 2.1 GB of video memory, and 1 GB are free on device 0"
+    video[0] = "100 MiB of video memory are free, and 1024 MiB are needed"
+    assert own.shortage() == own.look() == "100 MiB of video memory are free, and 1024 MiB are needed"
+    video[0] = ""
+    own.miss("")
+    assert own.look() == ""
 
 
 class Fleet:

@@ -33,6 +33,7 @@ def execute(context: Context) -> int:
     with service_packages("worker"):
         from facefusion.service.engine_rendering import EngineRenderer  # noqa: PLC0415 - see service_packages
         from facefusion.service.fleet_worker import MeteredVoice, Terms, run_worker  # noqa: PLC0415
+        from facefusion.service.health import Readiness, disk_look, models_look  # noqa: PLC0415
         from facefusion.service.monitoring import begin_monitoring  # noqa: PLC0415
         from facefusion.service.pulse import Patience  # noqa: PLC0415
         from facefusion.service.storage import worker_files  # noqa: PLC0415
@@ -40,9 +41,17 @@ def execute(context: Context) -> int:
     temp_path = snapshot.get(PathsSettings).temp_path
     temporary = temp_path or Path(tempfile.gettempdir())
     shared = {} if settings.storage_url else {"storage": settings.storage_path}
+    readiness = Readiness(
+        {
+            "temp": disk_look((temporary,)),
+            "models": models_look(lambda: context.application.missing_models(snapshot)),
+            "worker": lambda: "is starting",
+        }
+    )
     metrics = begin_monitoring(
         places={**shared, "temp": temporary},
         address=snapshot.get(MonitoringSettings).metrics_address,
+        readiness=readiness,
     )
     breed = context.application.breed(snapshot, context.events)
     renderer = EngineRenderer(context.application, snapshot, breed)
@@ -57,7 +66,7 @@ def execute(context: Context) -> int:
         with worker_files(settings, os.environ, own.asset_copies, work_root(temp_path)) as files:
             word = f"Working for the fleet as a worker of the breed {breed}."
             context.terminal.line(word, fields={"event": "worker_ready"})
-            run_worker(url, renderer, files, voice, context.stop, terms)
+            run_worker(url, renderer, files, voice, context.stop, terms, readiness)
     finally:
         context.application.release_models()
     context.terminal.line("Nothing is left half-done; others go on.", fields={"event": "worker_ended"})
