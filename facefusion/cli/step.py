@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 from facefusion.app.report_file import ReportFile
 from facefusion.cli.command import Context
+from facefusion.cli.consent import tell_of_consent
 from facefusion.cli.exit import Verdict, say_too_late, verdict
 from facefusion.cli.logging_setup import check_apart_from_log
 from facefusion.config.request import checked_output
 from facefusion.config.settings import MiscSettings, PathsSettings, ProcessorsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import FaceFusionError, Stopped
+from facefusion.core.home import home_folder
 from facefusion.core.report import RunReport
 from facefusion.faces.face_map import FaceMap
 from facefusion.faces.settings import FaceSelectorSettings
@@ -83,6 +85,7 @@ def _work(context: Context, snapshot: Snapshot, work: Work, events: EventSink) -
     check_apart_from_log((output,), context.state.snapshot)
     snapshot = snapshot.with_values({"output_path": output}, snapshot.origin("output_path"))
     request = _request(snapshot.get(PathsSettings), mapping, snapshot.get(ProcessorsSettings))
+    tell_of_consent(context.terminal, home_folder())
     fields = {"event": "requested", **dict(request)}
     context.terminal.line(aligned(request), fields=fields)
     return dataclasses.replace(work(snapshot, events), output=str(output))
