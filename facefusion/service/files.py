@@ -31,6 +31,9 @@ UNFINISHED_SECONDS = 2 * 60 * 60.0
 BLOCK = 1 << 20
 """Bytes that are read at a time."""
 
+OVER_SECONDS = 10 * 60.0
+"""After its time, when a result goes whose job nobody knows: the queue of its server ended with that."""
+
 LEFT_SECONDS = 24 * 60 * 60.0
 """Without a change, after which nobody works on the segments of a job any more."""
 
@@ -151,7 +154,7 @@ class FolderStore:
         removed = self._assets.sweep(UNFINISHED_SECONDS) + self._results.sweep(UNFINISHED_SECONDS)
         for job_id in self._results.ids():
             about = self._results.about(job_id)
-            if about is not None and cast("float", about["expires"]) + LEFT_SECONDS < self._clock():
+            if about is not None and cast("float", about["expires"]) + OVER_SECONDS < self._clock():
                 self.erase_job(job_id)
                 removed += 1
         with told():

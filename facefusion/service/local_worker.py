@@ -10,12 +10,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
+from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import ContentRefusedError, FaceFusionError, Stopped
 from facefusion.core.report import RunReport
 from facefusion.core.stop import POLL_SECONDS, StopToken
 from facefusion.core.ticker import Ticker
 from facefusion.observability.events import Event, EventSink, Fanout, StageProgress, StageStarted
+from facefusion.pipeline.work_root import work_root
 from facefusion.service.discretion import folders_of
 from facefusion.service.endings import fault_of, result_of
 from facefusion.service.engine_rendering import document_of
@@ -24,7 +26,7 @@ from facefusion.service.memory_queue import MemoryQueue
 from facefusion.service.ports import FileStore
 from facefusion.service.records import Fault, JobRecord, JobState, Progress, Result
 from facefusion.service.rendering import JobFiles
-from facefusion.service.scratch import scratch, temporary_files_of
+from facefusion.service.scratch import scratch, sweep_scratch, temporary_files_of
 from facefusion.service.steps import step_snapshot
 from facefusion.service.uploads import HOUR
 
@@ -107,7 +109,8 @@ class LocalWorker:
         self._thread = threading.Thread(target=self._work, name="jobs")
 
     def start(self) -> None:
-        """Begin to do jobs."""
+        """Begin to do jobs. What an earlier process was killed over goes first: it knew a face."""
+        sweep_scratch((self._folder, work_root(self._base.get(PathsSettings).temp_path)))
         self._thread.start()
 
     def close(self) -> None:

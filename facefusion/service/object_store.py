@@ -21,7 +21,7 @@ from typing import cast
 
 from facefusion.service.asset_copies import AssetCopies
 from facefusion.service.bucket import Bucket
-from facefusion.service.files import LEFT_SECONDS, UNFINISHED_SECONDS, asset_of, gone
+from facefusion.service.files import LEFT_SECONDS, OVER_SECONDS, UNFINISHED_SECONDS, asset_of, gone
 from facefusion.service.kept_files import ID, make_private, told
 from facefusion.service.kept_objects import Kept, KeptObjects
 from facefusion.service.records import Asset, Result
@@ -146,7 +146,7 @@ class ObjectStore:
         removed += self._results.sweep(results, unfinished)
         left = self._clock() - LEFT_SECONDS
         for entry in results:
-            if entry.kept is not None and cast("float", entry.kept.about["expires"]) < left:
+            if entry.kept is not None and cast("float", entry.kept.about["expires"]) < self._clock() - OVER_SECONDS:
                 self.erase_job(entry.id)
                 removed += 1
         segments = sorted(self._bucket.walk(SEGMENTS), key=lambda each: each.key)

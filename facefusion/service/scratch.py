@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import filelock
@@ -47,6 +47,14 @@ def scratch(root: Path) -> Iterator[Path]:
         with contextlib.suppress(OSError, ResourceError), alone(root):
             shutil.rmtree(folder, ignore_errors=True)
         lock.release()
+
+
+def sweep_scratch(roots: Iterable[Path]) -> None:
+    """Remove what processes that were killed left in folders, as far as they are there."""
+    for root in roots:
+        if root.is_dir():
+            with contextlib.suppress(OSError, ResourceError), alone(root):
+                _sweep(root)
 
 
 @contextlib.contextmanager

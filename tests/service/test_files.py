@@ -17,7 +17,7 @@ import pytest
 
 from facefusion.service import kept_files
 from facefusion.service.errors import NotFoundError, ServiceUnavailableError, StorageFullError
-from facefusion.service.files import LEFT_SECONDS, UNFINISHED_SECONDS, FolderStore
+from facefusion.service.files import LEFT_SECONDS, OVER_SECONDS, UNFINISHED_SECONDS, FolderStore
 from facefusion.service.records import Asset, Result
 
 NO_IDS = ("", ".", "..", "../x", "a/b", "/etc", "a.b", "-a", "x" * 65, "a\0b", "é")
@@ -275,7 +275,10 @@ def test_results_and_segments_of_forgotten_jobs_go_when_their_time_is_over(tmp_p
     (shared / "segment-000000-1.mkv").write_bytes(b"face")
     now[0] += 1000.0
     assert store.sweep() == 0
-    now[0] += LEFT_SECONDS + 1
-    assert store.sweep() == 2
+    now[0] += OVER_SECONDS + 1
+    assert store.sweep() == 1
+    assert not (tmp_path / "storage" / "results" / "j1").exists()
+    now[0] += LEFT_SECONDS - OVER_SECONDS - 1000.0
+    assert store.sweep() == 1
     assert files_below(tmp_path / "storage") == []
     assert not shared.exists()

@@ -71,6 +71,18 @@ def done(queue, files, base, clock, tmp_path, program):
     return queue.find("a")
 
 
+def test_what_a_killed_server_left_of_a_job_goes_when_the_next_one_starts(queue, files, base, clock, tmp_path):
+    own = base.with_values({"temp_path": tmp_path / "temp"})
+    left = tmp_path / "work" / "job-left", tmp_path / "temp" / "facefusion" / "job-left"
+    for folder in left:
+        folder.mkdir(parents=True)
+        (folder / "face.png").write_bytes(b"a face")
+    worker = LocalWorker(queue, files, Program(), own, tmp_path / "work", 2.0, clock=clock)
+    worker.start()
+    worker.close()
+    assert [folder.exists() for folder in left] == [False, False]
+
+
 def test_a_job_is_done_with_its_files_and_settings(queue, files, base, clock, tmp_path):
     program = Program()
     ended = done(queue, files, base, clock, tmp_path, program)

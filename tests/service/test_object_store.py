@@ -15,7 +15,7 @@ from obstore.store import MemoryStore
 from facefusion.service.asset_copies import AssetCopies
 from facefusion.service.bucket import Bucket, open_bucket
 from facefusion.service.errors import NotFoundError
-from facefusion.service.files import LEFT_SECONDS, UNFINISHED_SECONDS
+from facefusion.service.files import LEFT_SECONDS, OVER_SECONDS, UNFINISHED_SECONDS
 from facefusion.service.object_store import ObjectStore
 from facefusion.service.records import Asset, Result
 from tests.service.fakes import Clock
@@ -200,7 +200,9 @@ def test_what_processes_that_ended_left_is_swept(
     assert not [key for key in keys(objects) if key.startswith("segments/")]
     assert read(store) == b"second"
 
-    clock.now += LEFT_SECONDS
+    clock.now += OVER_SECONDS - 61
+    assert store.sweep() == 0
+    clock.now += 2
     assert store.sweep() == 1
     assert [key.partition("/")[0] for key in keys(objects)] == ["assets", "assets"]
 

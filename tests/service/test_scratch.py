@@ -4,7 +4,8 @@ from facefusion.cli.application import load_application
 from facefusion.cli.main import program_schema
 from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
-from facefusion.service.scratch import LOCK, temporary_files_of
+from facefusion.pipeline.work_root import lock_on
+from facefusion.service.scratch import LOCK, sweep_scratch, temporary_files_of
 
 
 @pytest.fixture
@@ -43,3 +44,17 @@ def test_what_a_killed_process_left_goes_with_the_next_job_and_nothing_in_use_do
         assert folder_of(second).is_dir()
     assert others.is_dir()
     assert not folder_of(first).exists()
+
+
+def test_what_a_killed_process_left_can_be_removed_before_any_job(tmp_path):
+    left, used = tmp_path / "job-left", tmp_path / "job-used"
+    for folder in (left, used):
+        folder.mkdir()
+        (folder / "face.png").write_bytes(b"a face")
+    lock = lock_on(used / LOCK)
+    lock.acquire(timeout=0)
+    sweep_scratch((tmp_path, tmp_path / "missing"))
+    lock.release()
+    assert not left.exists()
+    assert (used / "face.png").exists()
+    assert not (tmp_path / "missing").exists()
