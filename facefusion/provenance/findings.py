@@ -10,7 +10,7 @@ from pathlib import Path
 from facefusion.core.errors import InputError
 from facefusion.provenance.manifests import Store, Verdict, stores_of
 from facefusion.provenance.xmp.packet import fault_of
-from facefusion.provenance.xmp.read import source_types, xmp_packets
+from facefusion.provenance.xmp.read import words_of
 
 ALTERED = frozenset(
     (
@@ -98,10 +98,9 @@ def look_at(path: Path, anchors: str | None = None, watermark: Callable[[Path], 
         watermark: looks into the pixels, where that is installed.
     """
     try:
-        said, stores = source_types(path), stores_of(path, anchors)
-        packets = xmp_packets(path)
+        words, stores = words_of(path), stores_of(path, anchors)
     except InputError as error:
         return Findings(path, faults=(str(error),), unreadable=True)
-    faults = [f"Its XMP data cannot be read, since {fault}." for fault in map(fault_of, packets) if fault]
+    faults = [f"Its XMP data cannot be read, since {fault}." for fault in map(fault_of, words.packets) if fault]
     seen = watermark(path) if watermark is not None else None
-    return Findings(path, said, stores, seen, tuple(faults))
+    return Findings(path, words.source_types, stores, seen, tuple(faults))

@@ -422,3 +422,87 @@ def test_what_breaks_off_says_nothing(tmp_path, data):
     path = tmp_path / "file"
     path.write_bytes(data)
     assert (source_types(path), xmp_packets(path)) == ((), ())
+
+
+# What is made to do harm: each of these would be looked at for hours.
+
+
+def heif(item_info, locations):
+    def box(kind, *parts):
+        body = b"".join(parts)
+        return struct.pack(">I4s", 8 + len(body), kind) + body
+
+    ftyp = box(b"ftyp", b"heic", bytes(4), b"mif1heic")
+    infos = box(b"iinf", bytes(4), struct.pack(">H", len(item_info)), *(box(b"infe", one) for one in item_info))
+    return ftyp + box(b"meta", bytes(4), infos, box(b"iloc", locations))
+
+
+def xmp_item(number):
+    return b"\x02\0\0\0" + struct.pack(">HH4s", number, 0, b"mime") + b"\0application/rdf+xml\0"
+
+
+def test_extents_that_take_no_bytes_are_not_counted_to_the_end(tmp_path):
+    path = tmp_path / "file.heic"
+    listed = struct.pack(">HHH", 1, 0, 0xFFFF) * 20_000
+    path.write_bytes(heif([xmp_item(1)], bytes(4) + struct.pack(">HH", 0, 20_000) + listed))
+    assert xmp_packets(path) == ()
+
+
+def test_an_item_in_pieces_is_put_together(tmp_path):
+    path = tmp_path / "file.heic"
+    half = len(PACKET) // 2
+    locations = bytes(4) + struct.pack(">HHHHH", 0x4400, 1, 7, 0, 2)
+    head = len(heif([xmp_item(7)], locations + bytes(16)))
+    extents = struct.pack(">IIII", head + 3, half, head + 3 + half, len(PACKET) - half)
+    path.write_bytes(heif([xmp_item(7)], locations + extents) + b"gap" + PACKET)
+    assert xmp_packets(path) == (PACKET,)
+
+
+@pytest.mark.parametrize("extents", [[(0, 0xFFFFFFFF)], [(0xFFFFFFF0, 100)], [(0, 100_000)] * 60_000])
+def test_items_that_reach_further_than_the_file_or_are_endless_are_none(tmp_path, extents):
+    path = tmp_path / "file.heic"
+    listed = b"".join(struct.pack(">II", *one) for one in extents)
+    path.write_bytes(heif([xmp_item(1)], bytes(4) + struct.pack(">HHHHH", 0x4400, 1, 1, 0, len(extents)) + listed))
+    assert xmp_packets(path) == ()
+
+
+def test_directories_of_a_tiff_that_lie_in_each_other_are_not_followed_for_ever(tmp_path):
+    path = tmp_path / "file.tif"
+    entries = 60_000
+    body = bytearray(b"II*\0" + struct.pack("<I", 8) + struct.pack("<H", entries) + bytes(12 * entries))
+    for place in range(8 + 12, 8 + 12 * 5000, 12):
+        struct.pack_into("<H", body, place, entries)
+    body += b"".join(struct.pack("<I", 8 + 12 * number) for number in range(1, 30_000))
+    path.write_bytes(body)
+    assert xmp_packets(path) == ()
+
+
+def test_a_tiff_whose_directory_is_its_own_next_is_read_once(tmp_path):
+    path = tmp_path / "file.tif"
+    path.write_bytes(b"II*\0" + struct.pack("<IHHHIII", 8, 1, 700, 1, len(PACKET), 26, 8) + PACKET)
+    assert xmp_packets(path) == (PACKET,)
+
+
+def test_a_compressed_text_that_grows_without_bound_is_left(tmp_path):
+    path = still(tmp_path, ".png")
+    data = path.read_bytes()
+    grown = zlib.compress(bytes(100 << 20), 9)
+    path.write_bytes(data[:33] + chunk(b"iTXt", b"XML:com.adobe.xmp\0\x01\0\0\0" + grown) + data[33:])
+    assert xmp_packets(path) == ()
+
+
+def test_many_pages_with_a_large_packet_are_not_all_kept(tmp_path):
+    path = tmp_path / "file.tif"
+    length = 12 << 20
+    pages = b"".join(struct.pack("<HHHIII", 1, 700, 1, length, 8, 8 + length + 18 * (n + 1)) for n in range(500))
+    with path.open("wb") as file:
+        file.write(b"II*\0" + struct.pack("<I", 8 + length))
+        file.seek(8 + length)
+        file.write(pages)
+    assert sum(map(len, xmp_packets(path))) == 3 * length
+
+
+def test_a_gif_of_blocks_without_end_is_left(tmp_path):
+    path = tmp_path / "file.gif"
+    path.write_bytes(b"GIF89a" + bytes(7) + b"\x21\xfe" + b"\x01a" * 4_100_000)
+    assert xmp_packets(path) == ()

@@ -93,9 +93,9 @@ def _items(scan: Scan, meta: Located) -> Iterator[bytes]:
     parts = {found.kind: found for found in boxes(data, FULL_BOX)}
     if b"iinf" not in parts or b"iloc" not in parts:
         return
-    wanted = set(_packet_items(data, parts[b"iinf"]))
+    wanted = set(_packet_items(scan, data, parts[b"iinf"]))
     pool = parts.get(b"idat")
-    for number, extents in _extents(data, parts[b"iloc"], wanted):
+    for number, extents in _extents(scan, data, parts[b"iloc"], wanted):
         body = bytearray()
         for construction, place, length in extents:
             if construction == CONSTRUCTED_IN_FILE:
@@ -108,10 +108,11 @@ def _items(scan: Scan, meta: Located) -> Iterator[bytes]:
         yield bytes(body)
 
 
-def _packet_items(data: bytes, listed: Box) -> Iterator[int]:
+def _packet_items(scan: Scan, data: bytes, listed: Box) -> Iterator[int]:
     """Numbers of the items that are XMP."""
     version = data[listed.start]
     for entry in boxes(data, listed.start + FULL_BOX + (2 if version == 0 else 4), listed.end):
+        scan.count()
         kind = data[entry.start]
         if entry.kind != b"infe" or kind not in (2, 3):
             continue
@@ -122,7 +123,9 @@ def _packet_items(data: bytes, listed: Box) -> Iterator[int]:
             yield number
 
 
-def _extents(data: bytes, listed: Box, wanted: set[int]) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:
+def _extents(
+    scan: Scan, data: bytes, listed: Box, wanted: set[int]
+) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:
     """Of each wanted item: how its extents are to be taken, where they begin and how long they are."""
     cursor = _Cursor(data, listed.start, listed.end)
     version = cursor.number(1)
@@ -136,6 +139,7 @@ def _extents(data: bytes, listed: Box, wanted: set[int]) -> Iterator[tuple[int, 
         base = cursor.number(base_size)
         extents = []
         for _ in range(cursor.number(2)):
+            scan.count()  # they may take no bytes
             if version in (1, 2):
                 cursor.number(index_size)
             place = base + cursor.number(offset_size)

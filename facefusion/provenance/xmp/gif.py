@@ -18,8 +18,8 @@ BEGIN = (b"GIF87a", b"GIF89a")
 HEADER = 13
 NAME = b"XMP DataXMP"
 CATCH = b"\x01" + bytes(range(255, -1, -1)) + b"\0"
-MOST_BLOCKS = 8_000_000
-"""Of 255 bytes."""
+MOST_BLOCKS = 4_000_000
+"""Of up to 255 bytes."""
 
 
 class _Part(NamedTuple):

@@ -21,6 +21,13 @@ MOST_BYTES = 2 * LARGEST
 """Of the packets of one file, together."""
 
 
+class Words(NamedTuple):
+    """What a file says of itself without signing it."""
+
+    packets: tuple[bytes, ...]
+    source_types: tuple[str, ...]
+
+
 class _Format(NamedTuple):
     begins: tuple[bytes, ...]
     packets: Callable[[Scan], Iterator[bytes]]
@@ -63,13 +70,22 @@ def source_types(path: Path) -> tuple[str, ...]:
     Raises:
         InputError: the file cannot be read at all.
     """
-    found = list(_looked_through(path, _tags))
-    for packet in xmp_packets(path):
+    return words_of(path).source_types
+
+
+def words_of(path: Path) -> Words:
+    """The packets of a file, and the source types that they and its tags say.
+
+    Raises:
+        InputError: the file cannot be read at all.
+    """
+    packets, found = xmp_packets(path), _looked_through(path, _tags)
+    for packet in packets:
         try:
             found += source_types_in(packet)
         except BrokenPacketError:
             continue
-    return tuple(dict.fromkeys(one for one in found if one))[:MOST_FOUND]
+    return Words(packets, tuple(dict.fromkeys(filter(None, found)))[:MOST_FOUND])
 
 
 def _looked_through(path: Path, look: Callable[[Scan], Iterator[Found]]) -> list[Found]:
@@ -80,9 +96,9 @@ def _looked_through(path: Path, look: Callable[[Scan], Iterator[Found]]) -> list
                 found.append(one)
                 if len(found) == MOST_FOUND or sum(map(len, found)) > MOST_BYTES:
                     break
-        except DAMAGE:
-            return found
-    return found
+        except DAMAGE:  # what was found before counts
+            pass
+    return [one for one in found if one]
 
 
 def _packets(scan: Scan) -> Iterator[bytes]:

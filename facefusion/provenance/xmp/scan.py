@@ -13,7 +13,7 @@ from typing import BinaryIO
 from facefusion.core.errors import InputError
 from facefusion.provenance.xmp.packet import LARGEST
 
-MOST_PARTS = 1_000_000
+MOST_PARTS = 500_000
 """Parts of a file that are looked at one after the other; a file of more has no mark that is found."""
 
 DAMAGE = (EOFError, IndexError, ValueError, struct.error, zlib.error)
@@ -59,13 +59,13 @@ class Scan:
             raise EOFError
         return data
 
-    def count(self) -> None:
-        """Say that one more part is looked at.
+    def count(self, parts: int = 1) -> None:
+        """Say that some more parts are looked at.
 
         Raises:
             EOFError: there are too many.
         """
-        self._parts += 1
+        self._parts += parts
         if self._parts > MOST_PARTS:
             raise EOFError
 

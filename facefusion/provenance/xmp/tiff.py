@@ -48,6 +48,7 @@ def packets(scan: Scan) -> Iterator[bytes]:
     while place and place not in seen and len(seen) < MOST_DIRECTORIES:
         seen.add(place)
         entries, after = _directory(scan, layout, place)
+        scan.count(len(entries))
         for entry in entries:
             tag, kind, length, value = struct.unpack(layout.entry, entry)
             if tag == XMP_TAG and kind in ONE_BYTE_TYPES and length > layout.size(layout.word):
