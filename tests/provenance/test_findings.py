@@ -56,7 +56,7 @@ def picture(path, **about):
     return path
 
 
-def claimed(path, *actions, remote=None):
+def claimed(path, *actions, remote=None, label="c2pa.actions.v2", version=2):
     """A picture that another program signed."""
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.serialization import Encoding
@@ -66,8 +66,9 @@ def claimed(path, *actions, remote=None):
     root, key = Root("Camera makers"), ec.generate_private_key(ec.SECP256R1())
     chain = root.issue(key, name="Camera 7").public_bytes(Encoding.PEM).decode() + root.pem
     said = {
+        "claim_version": version,
         "claim_generator_info": [{"name": "Camera", "version": "7.1"}],
-        "assertions": [{"label": "c2pa.actions.v2", "data": {"actions": list(actions)}}],
+        "assertions": [{"label": label, "data": {"actions": list(actions)}}],
     }
     source, made = picture(path.with_suffix(".source.jpg")), path
     context = c2pa.Context.from_dict(library_rules())
@@ -254,6 +255,17 @@ def test_what_others_made_by_a_model_is_altered(tmp_path):
     found = look_at(claimed(tmp_path / "art.jpg", action))
     assert found.answer is Answer.ALTERED
     assert found.stores[0].manifests[0].actions[0].agent == "Painter 3"
+
+
+def test_claims_of_the_first_version_are_read(tmp_path):
+    action = {
+        "action": "c2pa.created",
+        "digitalSourceType": VOCABULARY + "trainedAlgorithmicMedia",
+        "softwareAgent": "Painter 2",
+    }
+    found = look_at(claimed(tmp_path / "art.jpg", action, label="c2pa.actions", version=1))
+    assert (found.answer, found.stores[0].verdict) == (Answer.ALTERED, Verdict.UNKNOWN_SIGNER)
+    assert found.stores[0].manifests[0].actions == (Action("c2pa.created", action["digitalSourceType"], "Painter 2"),)
 
 
 def test_manifests_of_what_a_file_was_made_of_are_told_after_its_own(tmp_path, sealer):
