@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from facefusion.core.errors import (
@@ -45,13 +46,17 @@ class Failures:
         renderer: made the pictures.
         room: of this worker.
         insist: asks Redis.
+        private: folders of this machine that no client is told of.
     """
 
-    def __init__(self, leases: Leases, renderer: Renderer, room: Missed, insist: Insist) -> None:
+    def __init__(
+        self, leases: Leases, renderer: Renderer, room: Missed, insist: Insist, private: tuple[Path, ...] = ()
+    ) -> None:
         self._leases = leases
         self._renderer = renderer
         self._room = room
         self._insist = insist
+        self._private = private
 
     def commit(self, lease: Lease, job: JobRecord, error: Exception, files: JobFiles | None) -> bool:
         """Commit that a unit was not done; whether that counts.
@@ -104,5 +109,5 @@ class Failures:
 
     def _fail(self, lease: Lease, error: Exception, files: JobFiles | None) -> bool:
         state = JobState.REJECTED if isinstance(error, ContentRefusedError) else JobState.FAILED
-        fault = fault_of(error, files, "worker")
+        fault = fault_of(error, files, "worker", self._private)
         return self._insist(lambda: self._leases.fail(lease, state, fault))

@@ -25,6 +25,7 @@ from facefusion.service.redis_link import RedisLink
 from facefusion.service.redis_queue import RedisQueue
 from facefusion.service.rendering import Renderer
 from facefusion.service.room import Room
+from facefusion.service.scratch import sweep_scratch
 from facefusion.service.tasks import DeskTerms, UnitDesk, Voice
 from facefusion.service.worker import Worker
 
@@ -45,6 +46,8 @@ class Terms:
     """For temporary files, as ``--temp-path`` has it."""
     lease_seconds: float = LEASE_SECONDS
     """After which it counts as lost when it says nothing."""
+    private: tuple[Path, ...] = ()
+    """Folders of this machine that no client is told of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,8 @@ def run_worker(
         readiness.add("queue", queue_look(queue))
         readiness.add("storage", storage_look(files))
         readiness.add("worker", room.look)
+    root = work_root(terms.temp_path)
+    sweep_scratch((root,))  # what this machine was at when a worker was killed shows faces
     desk = UnitDesk(
         queue,
         leases,
@@ -123,7 +128,7 @@ def run_worker(
         renderer,
         voice,
         room,
-        DeskTerms(terms.patience, work_root(terms.temp_path), terms.retention_hours * HOUR),
+        DeskTerms(terms.patience, root, terms.retention_hours * HOUR, terms.private),
     )
     try:
         Worker(make_celery(url), leases, renderer.breed, desk.do).run(stop)

@@ -64,6 +64,8 @@ class DeskTerms:
     """Of this machine's temporary files."""
     retention_seconds: float
     """How long results are kept."""
+    private: tuple[Path, ...] = ()
+    """Folders of this machine that no client is told of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +110,12 @@ class UnitDesk:
         self._renderer = renderer
         self._voice = voice
         self._room = room
-        self._failures = Failures(leases, renderer, room, self._insist)
+        self._failures = Failures(leases, renderer, room, self._insist, terms.private)
         self._patience = terms.patience
         self._root = terms.root
         self._watch = Watchdog()
         self._retention = terms.retention_seconds
+        self._private = terms.private
 
     def do(self, unit: Unit) -> None:
         """Do a unit that a message named, unless it is done or somebody does it."""
@@ -159,6 +162,7 @@ class UnitDesk:
             target=self._files.fetch(job.target, folder),
             segments=segments.folder,
             output=segments.folder / f"joined-{lease.token}{job.extension}",
+            private=self._private,
         )
 
     def _work(self, attempt: _Attempt) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -111,3 +112,12 @@ def test_a_device_that_others_fill_is_waited_for_however_long_that_takes(options
 )
 def test_a_device_that_is_too_small_is_left_for_a_larger_one_and_then_for_less_at_a_time(error, options, told):
     assert come_to(error, **options).told == told
+
+
+def test_no_folder_of_the_machine_is_told_before_there_are_files_either():
+    ledger = Ledger(0)
+    private = (Path("/my disk/temp"),)
+    failures = Failures(ledger, SimpleNamespace(), ledger, lambda ask: ask(), private)  # type: ignore[arg-type]
+    error = MediaError("/my disk/temp/job-1/x.mp4 is damaged", "")
+    assert failures.commit(Lease(Unit("job1", "0"), "7", 0), job(), error, None)
+    assert ledger.told == [(JobState.FAILED, "a path of the machine's is damaged")]

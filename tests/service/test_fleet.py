@@ -115,7 +115,7 @@ def test_two_workers_share_a_job(fleet):
     assert (done.progress.done, done.progress.total, done.progress.segments) == (30, 30, 6)
     assert done.result.size == len(expected(1, 6))
     assert done.retries == 0
-    assert not (fleet.folder / "files/segments/job1").exists()
+    fleet.wait(lambda: not (fleet.folder / "files/segments/job1").exists())
     assert len(fleet.noted("begun-")) == 6
     assert len(fleet.noted("joined-")) == 1
 
@@ -159,7 +159,7 @@ def test_a_cancelled_job_is_left_in_the_middle_of_a_segment(fleet):
     assert fleet.final("job2", 20).state is JobState.COMPLETED
     assert fleet.queue.find("job1").state is JobState.CANCELLED
     assert fleet.noted("ended-job1") == []
-    assert not (fleet.folder / "files/segments/job1").exists()
+    fleet.wait(lambda: not (fleet.folder / "files/segments/job1").exists())
 
 
 def test_a_worker_that_could_not_acknowledge_its_last_message_hears_of_the_next(redis_server, tmp_path):
@@ -328,7 +328,7 @@ def test_a_full_disk_fails_the_job_and_the_worker_goes_on(fleet):
     fleet.start()
     fleet.submit()
     assert fleet.final("job1").fault.fault == "there is no room for more files"
-    assert not (fleet.folder / "files/segments/job1").exists()
+    fleet.wait(lambda: not (fleet.folder / "files/segments/job1").exists())
     (fleet.folder / "files/full").unlink()
     fleet.submit(2)
     assert fleet.final("job2").state is JobState.COMPLETED

@@ -12,6 +12,7 @@ from facefusion.cli.service_packages import service_packages
 from facefusion.config.settings import PathsSettings
 from facefusion.memory.settings import MemorySettings
 from facefusion.pipeline.work_root import work_root
+from facefusion.service.discretion import folders_of
 from facefusion.service.fleet_settings import WorkerSettings
 from facefusion.service.settings import MonitoringSettings, ServiceSettings
 
@@ -24,7 +25,7 @@ def execute(context: Context) -> int:
     A request to end (SIGTERM, Ctrl-C) lets it finish the unit that it has, which is what a worker is to end with: 0.
 
     Raises:
-        SetupError: a package is missing, or no queue is named.
+        SetupError: a package is missing, no queue is named, or results cannot be signed.
         ServiceUnavailableError: the queue cannot be reached.
     """
     snapshot = context.state.snapshot
@@ -53,6 +54,7 @@ def execute(context: Context) -> int:
         address=snapshot.get(MonitoringSettings).metrics_address,
         readiness=readiness,
     )
+    context.application.check_signer(snapshot, context.events)  # it may be the one that joins a video of hours
     breed = context.application.breed(snapshot, context.events)
     renderer = EngineRenderer(context.application, snapshot, breed)
     terms = Terms(
@@ -60,6 +62,7 @@ def execute(context: Context) -> int:
         snapshot.get(MemorySettings).system_memory_limit,
         Patience(own.stall_minutes * MINUTE, own.loading_minutes * MINUTE),
         temp_path,
+        private=folders_of(snapshot),
     )
     voice = MeteredVoice(context.events, metrics, "worker")
     try:
