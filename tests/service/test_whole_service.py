@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -124,6 +125,29 @@ def test_a_fleet_makes_the_bytes_of_a_run_also_when_a_worker_is_killed(program: 
     fleet[-1].send_signal(signal.SIGTERM)
     assert fleet[-1].wait(PATIENCE_SECONDS) == 0, program.log()
     assert list((program.folder / "storage/segments").iterdir()) == []
+
+
+def test_a_worker_says_that_it_is_ready(program: Program) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+    worker = program.start("worker", "--metrics-address", address)
+    with httpx.Client(base_url=f"http://{address}", timeout=PATIENCE_SECONDS) as client:
+
+        def checks() -> dict[str, str]:
+            try:
+                return dict(client.get("/health/ready").json()["checks"])
+            except httpx.TransportError:
+                return {}
+
+        program.wait(lambda: checks().get("worker") == "ok")
+        assert checks() == dict.fromkeys(("temp", "models", "worker", "queue", "storage"), "ok")
+        assert client.get("/health/ready").status_code == 200
+        assert client.get("/health/live").json() == {"status": "alive"}
+        assert "facefusion_segments_total 0.0" in client.get("/metrics").text
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(PATIENCE_SECONDS) == 0
+        with pytest.raises(httpx.ConnectError):
+            client.get("/health/live")
 
 
 def test_a_client_gets_the_bytes_of_a_run_also_when_the_api_is_killed(program: Program) -> None:
