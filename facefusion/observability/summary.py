@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 
-from facefusion.core.report import RunReport
+from facefusion.core.report import MarkingReport, RunReport
 from facefusion.core.wording import counted
 
 HELD_SHOWN = 10
@@ -27,6 +28,8 @@ def summary_lines(report: RunReport, *, stages: bool = False) -> tuple[str, ...]
     ]
     if report.peak_video_memory is not None:
         rows.append(("video memory", f"{report.peak_video_memory / 2**20:.0f} MiB"))
+    if report.marking is not None:
+        rows.append(("marked as", _marks(report.marking)))
     if stages:
         rows += [(f"stage {name}", f"{seconds:.2f} s") for name, seconds in report.stages.items()]
     rows += [("not kept", sentence) for sentence in report.not_kept]
@@ -48,8 +51,20 @@ def summary_fields(report: RunReport) -> dict[str, object]:
         "models": dict(report.models),
         "peak_memory_bytes": report.peak_memory,
         "peak_video_memory_bytes": report.peak_video_memory,
+        "marking": None if report.marking is None else asdict(report.marking),
         "not_kept": list(report.not_kept),
     }
+
+
+def _marks(marking: MarkingReport) -> str:
+    """What a result says of itself, in the vocabulary's own term."""
+    if marking.source_type is None:
+        return "nothing, as asked for" if marking.mode == "off" else "nothing"
+    said = marking.source_type.rpartition("/")[2] if marking.in_file else ""
+    signed = "" if marking.signed_by is None else f"signed by {marking.signed_by}"
+    if marking.side_car is not None:
+        signed += f", in {marking.side_car}"
+    return ", ".join(filter(None, (said, signed))) or "nothing: the format has no place for it"
 
 
 def aligned(rows: Iterable[tuple[str, str]]) -> list[str]:

@@ -1,7 +1,12 @@
 from __future__ import annotations
 
-from facefusion.core.report import NotKept, RunReport
+import pytest
+
+from facefusion.core.report import MarkingReport, NotKept, RunReport
 from facefusion.observability.summary import summary_fields, summary_lines
+
+TYPE = "http://cv.iptc.org/newscodes/digitalsourcetype/algorithmicallyEnhanced"
+SIGNED = "algorithmicallyEnhanced, signed by"
 
 
 def report(**more):
@@ -71,3 +76,20 @@ def test_the_summary_as_values():
     assert fields["held_frames"] == [3, 4]
     assert fields["models"] == {"yunet": "cuda", "mesh": "code"}
     assert fields["not_kept"] == ["No chapters."]
+
+
+@pytest.mark.parametrize(
+    ("marking", "said"),
+    [
+        (MarkingReport("full", TYPE, True, "an unknown signer", None), f"{SIGNED} an unknown signer"),
+        (MarkingReport("full", TYPE, True, "Ann", "a.mkv.c2pa"), f"{SIGNED} Ann, in a.mkv.c2pa"),
+        (MarkingReport("full", TYPE, False, "Ann", "a.mpg.c2pa"), "signed by Ann, in a.mpg.c2pa"),
+        (MarkingReport("metadata", TYPE, True, None, None), "algorithmicallyEnhanced"),
+        (MarkingReport("metadata", TYPE, False, None, None), "nothing: the format has no place for it"),
+        (MarkingReport("full", None, False, None, None), "nothing"),
+        (MarkingReport("off", None, False, None, None), "nothing, as asked for"),
+    ],
+)  # fmt: skip
+def test_what_the_result_says_of_itself_is_told(marking, said):
+    assert summary_lines(report(marking=marking))[-1] == f"marked as    {said}"
+    assert summary_fields(report(marking=marking))["marking"]["mode"] == marking.mode
