@@ -8,15 +8,15 @@ from types import SimpleNamespace
 import pytest
 
 from facefusion.core import storage
-from facefusion.core.errors import OutputError, ResourceError
+from facefusion.core.errors import DiskFullError, OutputError
 from facefusion.core.storage import Removed, check_writable, flush, in_units, refusal, remove, write_whole
 
 
 @pytest.mark.parametrize(
     ("number", "kind", "message"),
     [
-        (errno.ENOSPC, ResourceError, "a.mp4 cannot be written: the disk is full. Free some space. Go elsewhere."),
-        (errno.EDQUOT, ResourceError, "a.mp4 cannot be written: the disk is full. Free some space. Go elsewhere."),
+        (errno.ENOSPC, DiskFullError, "a.mp4 cannot be written: the disk is full. Free some space. Go elsewhere."),
+        (errno.EDQUOT, DiskFullError, "a.mp4 cannot be written: the disk is full. Free some space. Go elsewhere."),
         (errno.EROFS, OutputError, "a.mp4 cannot be written: its file system is read-only. Go elsewhere."),
         (errno.EACCES, OutputError, "a.mp4 cannot be written: you may not write there. Go elsewhere."),
         (errno.EBUSY, OutputError, f"a.mp4 cannot be written: {os.strerror(errno.EBUSY)}. Go elsewhere."),

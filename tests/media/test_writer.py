@@ -9,7 +9,7 @@ import av
 import numpy as np
 import pytest
 
-from facefusion.core.errors import OutputError, ResourceError, Stopped
+from facefusion.core.errors import DiskFullError, OutputError, ResourceError, Stopped
 from facefusion.core.stop import StopToken
 from facefusion.core.values import Frame, Size
 from facefusion.media.assemble import Cut, assemble
@@ -337,7 +337,7 @@ def test_a_part_that_ends_before_the_sound_begins_is_whole(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("number", "kind", "message"),
     [
-        (errno.ENOSPC, ResourceError, "out.mp4 cannot be written: the disk is full. Free some space"),
+        (errno.ENOSPC, DiskFullError, "out.mp4 cannot be written: the disk is full. Free some space"),
         (errno.ENOMEM, ResourceError, "out.mp4: there is no memory left for libx264. Raise --system-memory-limit"),
         (errno.EIO, OutputError, "out.mp4 cannot be written: the disk reports an error. Choose another folder"),
         (errno.EINVAL, OutputError, r"out.mp4 cannot be written with libx264 \(Invalid argument\)"),
