@@ -25,9 +25,6 @@ class Watch(Protocol):
     def arm(self, seconds: float) -> None:
         """End the process in so many seconds, whatever was said before."""
 
-    def disarm(self) -> None:
-        """Do not end it."""
-
 
 class LeaseKeeper:
     """Keeps a lease for as long as it is open as a context and its work gets on; an event sink that counts frames.
@@ -98,7 +95,6 @@ class LeaseKeeper:
     ) -> None:
         self._over.set()
         self._thread.join()
-        self._watch.disarm()
 
     def renew(self) -> Standing:
         """Renew it now.

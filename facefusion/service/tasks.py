@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -15,6 +15,7 @@ from facefusion.core.errors import (
     FaceFusionError,
     ResourceError,
     Stopped,
+    VideoMemoryError,
 )
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import Event, EventSink, Fanout
@@ -114,13 +115,14 @@ class UnitDesk:
         self._patience = terms.patience
         self._root = terms.root
         self._watch = Watchdog()
+        self._longest = terms.patience.preparing + terms.patience.grace
         self._retention = terms.retention_seconds
         self._private = terms.private
 
     def do(self, unit: Unit) -> None:
         """Do a unit that a message named, unless it is done or somebody does it."""
         number = None if unit.name in (PLAN, JOIN) else int(unit.name)
-        with working_on_job(unit.job, number):
+        with working_on_job(unit.job, number), self._watched():
             try:
                 self._take(unit)
             except ServiceUnavailableError as error:
@@ -148,7 +150,17 @@ class UnitDesk:
             else:
                 events = Fanout((keeper, self._voice))
                 counted = self._work(_Attempt(lease, job, files, segments, events, stop, keeper))
+        self._watch.arm(self._longest)
         self._tidy(unit.job, ended_here=counted)
+
+    @contextlib.contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Whatever hangs in between ends the process; while there is a lease its keeper says when."""
+        self._watch.arm(self._longest)
+        try:
+            yield
+        finally:
+            self._watch.disarm()
 
     def _kept(self, lease: Lease, stop: StopToken) -> LeaseKeeper:
         pulse = Pulse(self._patience, self._renderer.activity)
@@ -171,9 +183,9 @@ class UnitDesk:
         try:
             try:
                 is_kept = self._make(attempt)
-            except DiskFullError:
-                raise
             except (ResourceError, MemoryError) as error:
+                if self._is_beyond_us(error):
+                    raise
                 # Once more, with all the room that can be had here.
                 logger.warning("%s of job %s is tried again with nothing else loaded: %s", unit.name, unit.job, error)
                 self._renderer.release()
@@ -184,6 +196,15 @@ class UnitDesk:
         if not is_kept:
             logger.warning("%s of job %s was somebody else's by then, and is dropped", unit.name, unit.job)
         return is_kept
+
+    def _is_beyond_us(self, error: Exception) -> bool:
+        """Whether nothing that this worker could let go would make room.
+
+        What it holds of a card was counted as free; but it may move to another card once it holds nothing. That is
+        tried once, else a unit that comes again and again would have the models of all others loaded anew.
+        """
+        is_taken = isinstance(error, VideoMemoryError) and error.may_pass and self._room.missed != ""
+        return is_taken or isinstance(error, DiskFullError)
 
     def _make(self, attempt: _Attempt) -> bool:
         """Do the unit and commit it; whether it counts."""

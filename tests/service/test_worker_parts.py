@@ -65,13 +65,9 @@ class Watch:
 
     def __init__(self) -> None:
         self.armed: list[float] = []
-        self.is_off = False
 
     def arm(self, seconds: float) -> None:
         self.armed.append(seconds)
-
-    def disarm(self) -> None:
-        self.is_off = True
 
 
 class Models:
@@ -147,7 +143,6 @@ def test_work_that_hangs_loses_its_lease_and_then_its_process():
         told, armed = len(register.told), len(watch.armed)
     assert kept.standing is Standing.LOST
     assert (len(register.told), len(watch.armed)) == (told, armed)
-    assert watch.is_off
 
 
 def test_patience_is_short_with_frames_and_long_with_all_else():
@@ -223,7 +218,8 @@ def test_a_worker_says_what_keeps_it_from_its_work(monkeypatch):
     machine = Machine(cores=2, memory=16 * GIGABYTE, available=8 * GIGABYTE, system="Linux")
     monkeypatch.setattr(room, "read_machine", lambda: machine)
     video = [""]
-    own = Room(0.0, lambda: 0, lambda: video[0])
+    clock = Clock(0.0)
+    own = Room(0.0, lambda: 0, lambda: video[0], clock)
     assert own.look() == ""
     own.miss("mesh takes about 2.1 GB of video memory, and 1 GB are free on device 0")
     assert own.shortage() == ""
@@ -231,8 +227,13 @@ def test_a_worker_says_what_keeps_it_from_its_work(monkeypatch):
     video[0] = "100 MiB of video memory are free, and 1024 MiB are needed"
     assert own.shortage() == own.look() == "100 MiB of video memory are free, and 1024 MiB are needed"
     video[0] = ""
+    clock.now = 59.0
+    assert own.look() == own.missed == "mesh takes about 2.1 GB of video memory, and 1 GB are free on device 0"
     own.miss("")
-    assert own.look() == ""
+    assert own.look() == own.missed == ""
+    own.miss("the same")
+    clock.now += 60.0
+    assert own.look() == own.missed == "", "whatever it was is done by now, or somebody else's"
 
 
 class Fleet:
