@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import socket
@@ -12,6 +13,7 @@ from typing import cast
 import psutil
 
 from facefusion.core.stop import StopToken
+from facefusion.core.ticker import Ticker
 from facefusion.observability.events import Event, EventSink
 from facefusion.pipeline.work_root import work_root
 from facefusion.service.celery_app import make_celery
@@ -24,12 +26,16 @@ from facefusion.service.records import JobRecord
 from facefusion.service.redis_link import RedisLink
 from facefusion.service.redis_queue import RedisQueue
 from facefusion.service.rendering import Renderer
+from facefusion.service.retention import Retention
 from facefusion.service.room import Room
 from facefusion.service.scratch import sweep_scratch
+from facefusion.service.sweeping import FleetSweep
 from facefusion.service.tasks import DeskTerms, UnitDesk, Voice
 from facefusion.service.worker import Worker
 
 HOUR = 3600.0
+LOOK_SECONDS = 30.0
+"""How often a worker looks whether it is its turn to erase what is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +136,11 @@ def run_worker(
         room,
         DeskTerms(terms.patience, root, terms.retention_hours * HOUR, terms.private),
     )
+    retention = Retention(files, queue, (files.sweep,), terms.retention_hours)
+    sweeping = Ticker(LOOK_SECONDS, FleetSweep(link, retention).look, "sweeping")
     try:
-        Worker(make_celery(url), leases, renderer.breed, desk.do).run(stop)
+        with contextlib.closing(sweeping):
+            sweeping.start()
+            Worker(make_celery(url), leases, renderer.breed, desk.do).run(stop)
     finally:
         link.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv4Address, ip_address, ip_network
+
 import limits
 from limits.errors import StorageError
 from limits.storage import storage_from_string
@@ -71,7 +73,7 @@ class RateLimits:
             RateLimitError: there were many from that address.
             ServiceUnavailableError: Redis cannot be reached.
         """
-        if not self._hit(self._failures, "address", address):
+        if not self._hit(self._failures, "address", _network(address)):
             raise RateLimitError("many requests came from your address without a valid token", "Wait a minute.")
 
     def _hit(self, item: limits.RateLimitItem, kind: str, name: str) -> bool:
@@ -79,3 +81,14 @@ class RateLimits:
             return self._limiter.hit(item, PREFIX, kind, name)
         except StorageError as error:
             raise ServiceUnavailableError("requests cannot be counted", "Try again in a minute.") from error
+
+
+def _network(address: str) -> str:
+    """What one attacker has: of IPv6 the 64 bits that are given to a line, whose other addresses cost nothing."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, IPv4Address) or found.ipv4_mapped is not None:
+        return address
+    return str(ip_network((found, 64), strict=False))

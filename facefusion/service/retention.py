@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 GRACE_SECONDS = 60.0
 """Between the moment after which no job may be made of an asset and its end: a request that saw it goes through.
 Likewise between the end of a job and what was made on the way: who still works on it has found out by then."""
+SWEEP_SECONDS = 300.0
+"""Between two sweeps."""
 PAGE = 200
 """Jobs that are asked for at a time."""
 

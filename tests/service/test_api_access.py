@@ -3,7 +3,8 @@
 import pytest
 
 from facefusion.service.environment import Secrets
-from facefusion.service.errors import ServiceUnavailableError
+from facefusion.service.errors import RateLimitError, ServiceUnavailableError
+from facefusion.service.rates import RateLimits
 from tests.service.api import CLIP, OPERATOR, OTHER, SUBMITTER, TOKEN, Api, bearer, token_of, with_settings
 
 pytestmark = pytest.mark.service
@@ -150,6 +151,17 @@ def test_metrics_are_told_while_requests_cannot_be_counted(api, monkeypatch):
 def test_metrics_are_limited_all_the_same(api):
     statuses = [api.client.get("/metrics", headers=SUBMITTER).status_code for _ in range(121)]
     assert statuses == [200] * 120 + [429]
+
+
+def test_one_line_of_ipv6_is_one_address():
+    rates = RateLimits(0, None)
+    for number in range(30):
+        rates.count_failure(f"2001:db8:0:1::{number:x}")
+    with pytest.raises(RateLimitError):
+        rates.count_failure("2001:db8:0:1:ffff::1")
+    rates.count_failure("2001:db8:0:2::1")
+    rates.count_failure("::ffff:203.0.113.1")
+    rates.count_failure("")
 
 
 def test_refusals_are_audited(api):

@@ -21,11 +21,10 @@ from facefusion.service.api.answers import PlainJson, answer_error, answer_http,
 from facefusion.service.api.openapi import document_of
 from facefusion.service.api.protection import Protection
 from facefusion.service.api.service import Service
+from facefusion.service.retention import SWEEP_SECONDS
 
 logger = logging.getLogger(__name__)
 
-SWEEP_SECONDS = 300.0
-"""Between two looks for what is no longer to be kept."""
 LOOKS = 2
 """Uploads that are looked into at a time."""
 
