@@ -181,9 +181,10 @@ def reaching() -> Iterator[None]:
         # An object that is not there is told by a code of its own; a bucket that is not there is nobody's erased file.
         if "NoSuchBucket" not in str(error):
             raise
-        raise _unusable(error) from error
+        # What obstore says goes on for pages, of which only the first line says anything.
+        raise _unusable(error) from ConnectionError(_first_line(error))
     except (BaseError, PermissionError) as error:
-        raise _unusable(error) from error
+        raise _unusable(error) from ConnectionError(_first_line(error))
 
 
 def open_bucket(url: str, environment: Mapping[str, str], patience: float) -> Bucket:

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import httpx
@@ -30,7 +30,7 @@ PATIENCE_SECONDS = 90.0
 class Program:
     """Commands of one machine, with a storage and a Redis of their own."""
 
-    def __init__(self, folder: Path, url: str, models: Path) -> None:
+    def __init__(self, folder: Path, url: str, models: Path, variables: Mapping[str, str] | None = None) -> None:
         self.folder = folder
         self.link = RedisLink(url)
         self._environment = {
@@ -40,6 +40,7 @@ class Program:
             "FACEFUSION_STORAGE_PATH": "storage",
             "PYTHONPATH": str(ROOT),
             "REDIS_URL": url,
+            **(variables or {}),
         }
         self._processes: list[subprocess.Popen[bytes]] = []
         self._clients: list[httpx.Client] = []
@@ -156,7 +157,7 @@ def test_a_client_gets_the_bytes_of_a_run_also_when_the_api_is_killed(program: P
     api = program.start("serve", "--listen-port", "0")
     client = program.client()
     assert client.get("/v1/jobs", headers={"Authorization": "Bearer wrong"}).status_code == 401
-    face, clip = (_upload(client, path) for path in (SOURCE, TARGET))
+    face, clip = (upload(client, path) for path in (SOURCE, TARGET))
     request = {"target": clip, "sources": [face], "step": {"trim_frame_end": FRAMES}}
     answer = client.post("/v1/jobs", json=request, headers={"Idempotency-Key": "once"})
     assert answer.status_code == 201, answer.text
@@ -169,7 +170,7 @@ def test_a_client_gets_the_bytes_of_a_run_also_when_the_api_is_killed(program: P
     api.wait()
     program.start("serve", "--listen-port", "0")
     client = program.client(2)
-    told = [line for line in _events(client, job) if line.startswith("event:")]
+    told = [line for line in events_of(client, job) if line.startswith("event:")]
     assert told[-1] == "event: end", told
     found = client.get(f"/v1/jobs/{job}").json()
     assert found["state"] == "completed"
@@ -183,13 +184,13 @@ def test_a_client_gets_the_bytes_of_a_run_also_when_the_api_is_killed(program: P
     assert client.delete(f"/v1/assets/{clip}").status_code == 204
 
 
-def _upload(client: httpx.Client, path: Path) -> str:
+def upload(client: httpx.Client, path: Path) -> str:
     with path.open("rb") as file:
         answer = client.post("/v1/assets", files={"file": ("../../name", file)})
     assert answer.status_code == 201, answer.text
     return str(answer.json()["id"])
 
 
-def _events(client: httpx.Client, job: str) -> list[str]:
+def events_of(client: httpx.Client, job: str) -> list[str]:
     with client.stream("GET", f"/v1/jobs/{job}/events") as answer:
         return list(answer.iter_lines())
