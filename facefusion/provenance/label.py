@@ -142,7 +142,7 @@ class Label:
         """The size that is asked for, or about that which the width leaves."""
         wanted = max(LEAST_SIZE, round(min(size) * self._percent / 100))
         widths = lettering(self._text, LEAST_SIZE).shape[1] / LEAST_SIZE + 2 * (MARGIN + PADDING)
-        return max(LEAST_SIZE, min(wanted, round(1.05 * size.width / widths)))
+        return int(max(LEAST_SIZE, min(wanted, round(1.05 * size.width / widths))))
 
 
 def _fits(ink: Mask, letters: int, size: Size) -> bool:
