@@ -17,6 +17,7 @@ from typing import TypeAlias
 from facefusion.catalogue.card import Part, Wheel
 from facefusion.catalogue.checksums import sha256_of
 from facefusion.catalogue.source import SourceError, Transfer
+from facefusion.core.interpreter import interpreter
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import EventSink
 
@@ -42,7 +43,7 @@ def run_pip(arguments: Sequence[str], scratch: Path, meanwhile: Callable[[], Non
     with (
         log.open("wb") as output,
         subprocess.Popen(
-            [sys.executable, "-m", "pip", *arguments],
+            interpreter("-m", "pip", *arguments),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

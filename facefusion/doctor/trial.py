@@ -13,6 +13,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from facefusion.core.interpreter import interpreter
+
 SECONDS = 120.0
 """A package that takes longer than that to import, on whatever disk, is given up."""
 
@@ -61,7 +63,7 @@ def try_imports(names: Sequence[str], seconds: float = SECONDS) -> dict[str, str
 
 
 def _ask(names: Sequence[str], seconds: float) -> _Answer:
-    command = [sys.executable, "-c", PROGRAM, json.dumps([sys.path, list(names)])]
+    command = interpreter("-c", PROGRAM, json.dumps([sys.path, list(names)]))
     try:
         done = subprocess.run(
             command, capture_output=True, encoding="utf-8", errors="replace", timeout=seconds, check=False

@@ -19,6 +19,7 @@ from typing import Any
 from facefusion.core.errors import MediaError
 from facefusion.core.formats import MediaKind, kind_of
 from facefusion.core.home import PACKAGE_PARENT
+from facefusion.core.interpreter import interpreter
 from facefusion.service.content import HEAD, MEDIA_TYPES, extension_of
 from facefusion.service.errors import UnsupportedMediaError
 
@@ -27,6 +28,11 @@ SECONDS = 30
 WALL_SECONDS = 120
 MOST_MEMORY = 6 << 30
 """Bytes of address space: the first frame of the largest video that there is, and libraries."""
+
+MOST = 1 << 48
+"""Beyond any size, number of frames and length in seconds."""
+LONGEST_FAULT = 1000
+"""Characters."""
 
 PASSED = ("PATH", "SYSTEMROOT", "LANG", "TMPDIR", "TEMP")
 """Variables that the process gets; none holds a secret."""
@@ -62,7 +68,7 @@ def look(path: Path) -> Content:
     environment = {name: os.environ[name] for name in PASSED if name in os.environ}
     try:
         done = subprocess.run(
-            [sys.executable, "-m", __name__, str(path.absolute())],
+            interpreter("-m", __name__, str(path.absolute())),
             env={**environment, "PYTHONPATH": str(PACKAGE_PARENT)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -75,14 +81,25 @@ def look(path: Path) -> Content:
 
 
 def read_answer(answer: Mapping[str, Any]) -> Content:
-    """What the process found.
+    """What the process found. It is not believed more than it could say: a file may have made it its own.
 
     Raises:
         UnsupportedMediaError: it found nothing that can be worked on.
+        ValueError: this is no such answer.
+        TypeError: likewise.
     """
     if "fault" in answer:
-        raise UnsupportedMediaError(answer["fault"], REMEDY)
-    return Content(**answer)
+        raise UnsupportedMediaError(str(answer["fault"])[:LONGEST_FAULT], REMEDY)
+    found = Content(**answer)
+    numbers = (found.width, found.height, found.frames)
+    if (
+        found.extension not in MEDIA_TYPES
+        or found.media_type != MEDIA_TYPES[found.extension]
+        or not all(number is None or (type(number) is int and 0 < number < MOST) for number in numbers)
+        or not (found.duration is None or (isinstance(found.duration, int | float) and 0 <= found.duration < MOST))
+    ):
+        raise ValueError(f"no content: {found}")
+    return found
 
 
 def look_here(path: Path) -> Content:
