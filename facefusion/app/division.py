@@ -96,7 +96,8 @@ def join_step(
             stop.check()
             manifests.append(take_segment(folder, number, plan.digest, records[number]))
         if not is_moving_image(video.plan.output):  # in those the picture is coded anew
-            check_joined(video.plan.output, _file_bytes(records))
+            output = video.plan.output
+            check_joined(output, _file_bytes(records), ready.finishing.copies(output))
         for notice in video.plan.encoding.notices:
             step.events.emit(Notice(notice))
         processed = video.join(manifests, ready.work, step.events, stop)

@@ -16,9 +16,10 @@ from facefusion.core.errors import InputError
 from facefusion.core.report import MarkingReport, NotKept
 from facefusion.media.finishing import Finishing
 from facefusion.observability.events import EventSink, Notice
-from facefusion.provenance.marker import Marker, Unmarked, check_side_car
+from facefusion.provenance.marker import Marker, Unmarked
 from facefusion.provenance.records import Declaration, Deed, Marking, Sealer, SourceType
 from facefusion.provenance.settings import MarkingSettings
+from facefusion.provenance.side_car import check_side_car
 from facefusion.provenance.signing.settings import SigningSettings
 
 PROGRAM = f"FaceFusion {__version__}"

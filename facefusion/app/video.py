@@ -128,7 +128,9 @@ class VideoJob:
             return
         encoding, form = plan.encoding, plan.frame_format
         files = NOTHING if form is None else form.need(encoding.source_size, self.info.bit_depth, frames)
-        warning = check_space(folder, self.output, needed_bytes(encoding, frames), files)
+        warning = check_space(
+            folder, self.output, needed_bytes(encoding, frames), files, self.finishing.copies(self.output)
+        )
         if warning is not None:
             events.emit(Notice(warning, warning=True))
 

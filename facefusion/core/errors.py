@@ -37,6 +37,7 @@ fault and the remedy apart and joins them, so neither can be forgotten.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -135,9 +136,20 @@ class SegmentError(OutputError):
 
 
 class SigningError(OutputError):
-    """A finished result cannot be signed, or its signature does not verify."""
+    """A finished result cannot be signed, or its signature does not verify. What signs may be back later, or elsewhere.
+
+    Args:
+        fault: see the base.
+        remedy: see the base.
+        kept: where the result lies, whole and unsigned, once it is kept.
+    """
 
     exit_code = 7
+    retry_may_help = True
+
+    def __init__(self, fault: str, remedy: str = "", *, kept: Path | None = None) -> None:
+        super().__init__(fault, remedy)
+        self.kept = kept
 
 
 class ResourceError(FaceFusionError):

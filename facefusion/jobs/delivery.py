@@ -14,6 +14,7 @@ from facefusion.core.storage import refusal
 from facefusion.media.finishing import AsWritten, Completed, finish_into_place
 from facefusion.media.output import final_name, part_path
 from facefusion.provenance.records import sidecar_of
+from facefusion.provenance.side_car import check_side_car
 
 REMEDY = "Then go on with job-retry."
 
@@ -41,6 +42,7 @@ def deliver(results: Sequence[Path], output: Path, join: Join, stop: StopToken, 
         What the user should know, a sentence each.
 
     Raises:
+        UsageError: something else lies where its manifest would.
         OutputError: it cannot be written.
         ResourceError: the disk is full.
         MediaError: a result cannot be read.
@@ -48,6 +50,7 @@ def deliver(results: Sequence[Path], output: Path, join: Join, stop: StopToken, 
         Stopped: a stop was requested.
     """
     part = part_path(output, REMEDY)
+    check_side_car(output, REMEDY)
     try:
         moving = [_moves(result) for result in results] if len(results) > 1 else [False]
         if all(moving):

@@ -42,6 +42,9 @@ class Finishing(Protocol):
     def packet(self, xmp: bytes) -> bytes:
         """The XMP packet of an image, from that of its target; either may be empty."""
 
+    def copies(self, path: Path) -> int:
+        """How often a file of that final name lies on the disk while it is completed: 2 where it is written anew."""
+
     def complete(self, part: Path, path: Path, stop: StopToken) -> Completed:
         """Write the last into a file that is closed.
 
@@ -67,6 +70,10 @@ class AsWritten:
     def packet(self, xmp: bytes) -> bytes:
         """That of the target."""
         return xmp
+
+    def copies(self, path: Path) -> int:
+        """Once."""
+        return 1
 
     def complete(self, part: Path, path: Path, stop: StopToken) -> Completed:
         """Nothing to do."""
@@ -138,9 +145,12 @@ def _kept(part: Path, path: Path, error: SigningError) -> SigningError:
     """What to raise once an unsigned result is kept."""
     kept = unsigned_path(path)
     move_into_place(part, kept)
+    advice = f"{error.remedy} " if error.remedy else ""
     return SigningError(
-        f"{error.fault}. The result is whole, and is kept unsigned as {kept}",
-        f"{error.remedy} Then run the same again, which works on no frame of a video once more.".strip(),
+        error.fault,
+        f"The result is whole, and is kept unsigned as {kept}. {advice}"
+        "Then run the same again, which works on no frame of a video once more.",
+        kept=kept,
     )
 
 

@@ -59,7 +59,7 @@ class Need(NamedTuple):
 NOTHING = Need(0, 0)
 
 
-def check_space(work: Path, output: Path, needed: int, frames: Need = NOTHING) -> str | None:
+def check_space(work: Path, output: Path, needed: int, frames: Need = NOTHING, copies: int = 1) -> str | None:
     """Make sure that the disks can hold the segments and the result made of them.
 
     Args:
@@ -67,6 +67,7 @@ def check_space(work: Path, output: Path, needed: int, frames: Need = NOTHING) -
         output: the result; it is written beside the one that it replaces.
         needed: from :func:`needed_bytes`.
         frames: what frames that are written as images take beside the segments.
+        copies: how often the result lies there at a time until it has its name.
 
     Returns:
         A warning where it will probably not do.
@@ -78,7 +79,10 @@ def check_space(work: Path, output: Path, needed: int, frames: Need = NOTHING) -
     target = output.resolve().parent
     there = size_of(work)
     missing = Need(max(needed + frames.least - there, 0), max(LIKELY * needed + frames.likely - there, 0))
-    segments, result = "the segments" + (" and frames" if frames.least else ""), Need(needed, LIKELY * needed)
+    segments, result = (
+        "the segments" + (" and frames" if frames.least else ""),
+        Need(copies * needed, copies * LIKELY * needed),
+    )
     if _device(work) == _device(target):
         both = Need(missing.least + result.least, missing.likely + result.likely)
         return _check(work, f"{segments} and the result", both)
@@ -86,18 +90,19 @@ def check_space(work: Path, output: Path, needed: int, frames: Need = NOTHING) -
     return next((warning for warning in warnings if warning), None)
 
 
-def check_joined(output: Path, segments: int) -> None:
+def check_joined(output: Path, segments: int, copies: int = 1) -> None:
     """Make sure that the disk of a result can hold it, before its segments are put together.
 
     Args:
         output: the result, which takes what its segments do and more.
         segments: bytes of their files.
+        copies: how often the result lies there at a time until it has its name.
 
     Raises:
         DiskFullError: it cannot.
         OutputError: the folder cannot be looked at.
     """
-    _check(output.resolve().parent, "the result", Need(segments, segments))
+    _check(output.resolve().parent, "the result", Need(copies * segments, copies * segments))
 
 
 def _check(folder: Path, what: str, needed: Need) -> str | None:

@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from facefusion.core.errors import UsageError
-from facefusion.core.own_file import OwnFile
 from facefusion.core.stop import StopToken
-from facefusion.core.storage import refusal
 from facefusion.media.finishing import AsWritten, Completed
-from facefusion.media.output import OTHER_OUTPUT, final_name
+from facefusion.media.output import final_name
 from facefusion.provenance.records import Declaration, Sealer, sidecar_of
+from facefusion.provenance.signing.formats import media_type_inside
 from facefusion.provenance.xmp.matroska import DIGITAL_SOURCE_TYPE
 from facefusion.provenance.xmp.packet import extension_of, fault_of, packet
 from facefusion.provenance.xmp.read import read_xmp, source_types
 from facefusion.provenance.xmp.write import write_xmp
-
-REMEDY = f"Move it away. {OTHER_OUTPUT}"
-SIDE_CAR = OwnFile("a C2PA manifest", re.compile(rb"....jumb", re.DOTALL), REMEDY)
-"""A manifest store is a JUMBF superbox (C2PA 2.1, 11.1; ISO 19566-5): a length, and its type."""
-
-
-def check_side_car(output: Path) -> None:
-    """Make sure that nothing lies where a result's manifest would, but an older one, which goes with the older result.
-
-    Raises:
-        UsageError: something else lies there.
-        OutputError: the system does not let us look.
-    """
-    side = sidecar_of(final_name(output))
-    try:
-        SIDE_CAR.check(side)
-    except OSError as error:
-        raise refusal(error, side, OTHER_OUTPUT) from error
-    if side.is_dir():
-        raise UsageError(f"{side} is a folder, where the manifest of {output.name} would lie", REMEDY)
 
 
 class Unmarked(AsWritten):
@@ -81,6 +58,11 @@ class Marker:
         elif xmp and extension_of(xmp):
             self._notices.append("The extended part of the target's XMP data is left out: results hold no such part.")
         return packet(self._source_type, xmp)
+
+    def copies(self, path: Path) -> int:
+        """Twice where a manifest comes into the file; a MOV's packet takes a copy too."""
+        is_sealed = self._sealer is not None and media_type_inside(path) is not None
+        return 2 if is_sealed or path.suffix.lower() == ".mov" else 1
 
     def complete(self, part: Path, path: Path, stop: StopToken) -> Completed:
         """See :class:`~facefusion.media.finishing.Finishing`."""

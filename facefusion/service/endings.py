@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from facefusion.catalogue.checksums import sha256_of
-from facefusion.core.errors import FaceFusionError
+from facefusion.core.errors import FaceFusionError, SigningError
 from facefusion.service.content import MEDIA_TYPES
 from facefusion.service.discretion import without_paths
 from facefusion.service.records import Fault, JobRecord, Result
@@ -35,6 +35,8 @@ def fault_of(error: BaseException, files: JobFiles | None, place: str, private: 
         private: folders of this machine, where there are no files yet that know them.
     """
     kind = type(error).__name__
+    if isinstance(error, SigningError):  # where it is kept, and what to name on a command line, is no client's business
+        error = SigningError(error.fault, "Whoever runs the service has to look after its signer.")
     if not isinstance(error, FaceFusionError):
         return Fault(f"unexpected {kind}", f"This is a defect; the log of the {place} has its traceback.", kind)
     if files is None:

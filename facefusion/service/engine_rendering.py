@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -11,7 +12,7 @@ from facefusion.app.narrowing import narrowed, one_at_a_time, together_of
 from facefusion.app.step_plan import StepPlan
 from facefusion.config.state import Snapshot
 from facefusion.core.activity import Activity
-from facefusion.core.errors import SegmentError
+from facefusion.core.errors import SegmentError, SigningError
 from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
 from facefusion.observability.events import EventSink
@@ -100,7 +101,7 @@ class EngineRenderer:
             snapshot = self._settings(job, files, files.output)
             return self._engine.render(snapshot, step, number, files.segments, token, events, stop)
         whole = files.segments / f"whole-{token}{job.extension}"
-        with temporary_files_of(self._settings(job, files, whole)) as snapshot:
+        with temporary_files_of(self._settings(job, files, whole)) as snapshot, _nothing_unsigned():
             report = self._engine.execute(snapshot, events, stop)
         return {"file": whole.name, "report": document_of(report, files)}
 
@@ -117,7 +118,8 @@ class EngineRenderer:
         step = StepPlan.from_json(plan)
         if step.is_divided:
             snapshot = self._settings(job, files, files.output)
-            report = self._engine.join(snapshot, step, files.segments, manifests, events, stop)
+            with _nothing_unsigned():
+                report = self._engine.join(snapshot, step, files.segments, manifests, events, stop)
             return self._told(job, document_of(report, files))
         (manifest,) = manifests
         try:
@@ -147,6 +149,17 @@ class EngineRenderer:
         if job.alone:
             document["notices"] = [*document["notices"], narrowed(self.together)]
         return document
+
+
+@contextlib.contextmanager
+def _nothing_unsigned() -> Iterator[None]:
+    """Remove a result that is kept since it could not be signed: segments stay, and nobody could fetch it."""
+    try:
+        yield
+    except SigningError as error:
+        if error.kept is not None:
+            error.kept.unlink(missing_ok=True)
+        raise
 
 
 def document_of(report: RunReport, files: JobFiles) -> dict[str, object]:

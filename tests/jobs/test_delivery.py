@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from facefusion.core.errors import UsageError
 from facefusion.core.stop import StopToken
 from facefusion.jobs.delivery import deliver
 from facefusion.jobs.kept_files import remove_kept
@@ -12,6 +13,7 @@ from facefusion.jobs.model import JobStep, StepStatus
 from facefusion.media.join import join_videos
 from facefusion.provenance.records import sidecar_of
 
+MANIFEST = b"\0\0\0\x40jumb"
 RED, GREEN, BLUE = (255, 0, 0), (0, 255, 0), (0, 0, 255)
 
 
@@ -72,13 +74,20 @@ def test_one_animation_is_taken_as_it_is():
 def test_the_manifest_beside_a_result_is_delivered_with_it():
     part, output = Path("part.mkv"), Path("out.mkv")
     part.write_bytes(b"result")
-    sidecar_of(part).write_bytes(b"manifest")
+    sidecar_of(part).write_bytes(MANIFEST)
     delivered(output, part)
-    assert sidecar_of(output).read_bytes() == b"manifest"
+    assert sidecar_of(output).read_bytes() == MANIFEST
     remove_kept([JobStep(StepStatus.COMPLETED, {}, kept=str(part))])
     assert sorted(path.name for path in Path().iterdir()) == ["out.mkv", "out.mkv.c2pa"]
 
-    sidecar_of(output).write_bytes(b"of an older result")
+    sidecar_of(output).write_bytes(MANIFEST + b"older")
     part.write_bytes(b"without one")
     delivered(output, part)
     assert sorted(path.name for path in Path().iterdir()) == ["out.mkv", "part.mkv"]
+
+    sidecar_of(output).write_text("notes of the user")
+    with pytest.raises(
+        UsageError, match=r"out\.mkv\.c2pa is there already .* Move it away\. Then go on with job-retry"
+    ):
+        delivered(output, part)
+    assert sidecar_of(output).read_text() == "notes of the user"

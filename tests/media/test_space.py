@@ -9,12 +9,12 @@ from typing import cast
 
 import pytest
 
-from facefusion.core.errors import OutputError, ResourceError
+from facefusion.core.errors import DiskFullError, OutputError, ResourceError
 from facefusion.core.values import Size
 from facefusion.media.encoder import ENCODERS, EncoderSettings, encoder_options
 from facefusion.media.encoding import Encoding
 from facefusion.media.frame_image import FRAME_FORMATS
-from facefusion.media.space import Need, check_space, needed_bytes
+from facefusion.media.space import Need, check_joined, check_space, needed_bytes
 
 HD = Size(1280, 720)
 
@@ -174,6 +174,18 @@ def test_a_tight_disk_is_said(disks):
     warning = check_space(work, results / "a.mp4", 100)
     assert warning is not None
     assert warning.startswith(f"{results} has 999 bytes of free space, and the result may take 1.0 kB. Free some")
+
+
+def test_a_result_that_is_written_anew_at_its_end_takes_twice_as_much(disks):
+    work, results, free, _ = disks
+    free[results] = 1999
+    assert check_space(work, results / "a.mp4", 100, copies=1) is None
+    warning = check_space(work, results / "a.mp4", 100, copies=2)
+    assert warning is not None
+    assert "the result may take 2.0 kB" in warning
+    check_joined(results / "a.mp4", 1000, copies=1)
+    with pytest.raises(DiskFullError, match="the result will take 2.0 kB at the least"):
+        check_joined(results / "a.mp4", 1000, copies=2)
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):

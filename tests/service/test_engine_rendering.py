@@ -12,9 +12,11 @@ from facefusion.app.step_plan import StepPlan
 from facefusion.cli.application import load_application
 from facefusion.cli.main import program_schema
 from facefusion.config.state import Snapshot
+from facefusion.core.errors import SigningError
 from facefusion.core.stop import StopToken
 from facefusion.inference.settings import ExecutionSettings
 from facefusion.observability.events import Fanout
+from facefusion.service.endings import fault_of
 from facefusion.service.engine_rendering import EngineRenderer
 from facefusion.service.rendering import JobFiles
 from tests.cli.fakes import REPORT
@@ -94,3 +96,22 @@ def test_a_job_that_has_them_one_at_a_time_says_so_in_its_report(base, files, di
     engine, notices = worked(base, files, alone=True, divided=divided)
     assert engine.asked == asked
     assert notices == ["The sound was copied.", TOLD]
+
+
+@pytest.mark.parametrize("divided", [True, False])
+def test_a_result_that_cannot_be_signed_is_not_left_on_the_storage(base, files, monkeypatch, divided):
+    kept = files.segments / "joined.mp4.unsigned.part"
+    kept.write_bytes(b"hours of work")
+
+    def gone(*_):
+        raise SigningError("the card is gone", f"It is kept as {kept}.", kept=kept)
+
+    monkeypatch.setattr(Engine, "join" if divided else "execute", gone)
+    with pytest.raises(SigningError) as raised:
+        worked(base, files, alone=False, divided=divided)
+    assert not kept.exists()
+    fault = fault_of(raised.value, files, "worker")
+    assert (fault.fault, fault.remedy) == (
+        "the card is gone", "Whoever runs the service has to look after its signer."
+    )  # fmt: skip
+    assert raised.value.retry_may_help, "another machine may sign"
