@@ -29,6 +29,7 @@ from facefusion.processors.registry import awaited_processors, processor_names, 
 from facefusion.provenance.label_settings import LabelSettings
 from facefusion.provenance.settings import MarkingSettings
 from facefusion.provenance.signing.settings import SigningSettings
+from facefusion.provenance.watermark_settings import WatermarkSettings
 
 if TYPE_CHECKING:
     from facefusion.app.clean import Cleaned
@@ -55,6 +56,7 @@ class Engine:
             WorkflowSettings,
             MarkingSettings,
             LabelSettings,
+            WatermarkSettings,
             SigningSettings,
             *processor_settings(),
             DownloadSettings,

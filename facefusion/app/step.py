@@ -13,7 +13,7 @@ from pathlib import Path
 from facefusion.app.calibration import thread_plans
 from facefusion.app.content import content_filter, content_report, second_models
 from facefusion.app.faces import analyser_recipe, build_analyser, build_masker
-from facefusion.app.label import label_of
+from facefusion.app.label import labels_of
 from facefusion.app.marking import ResultMarking
 from facefusion.app.models import Models, Runners, open_store
 from facefusion.app.narrowing import narrowed, one_at_a_time, together_of
@@ -327,7 +327,7 @@ class Step:
             self._clock,
             halt_on_error=self._snapshot.get(MiscSettings).halt_on_error,
             final_size=self._wanted_size(output).of(subject.info),
-            label=label_of(self._snapshot),
+            label=labels_of(self._snapshot),
         )
 
     def _finder(

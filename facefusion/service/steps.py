@@ -22,9 +22,10 @@ from facefusion.provenance.label_settings import LabelSettings
 from facefusion.provenance.records import Marking
 from facefusion.provenance.settings import MarkingSettings
 from facefusion.provenance.signing.formats import media_type_inside
+from facefusion.provenance.watermark_settings import WatermarkSettings
 from facefusion.service.problems import FieldFault, FieldsError
 
-OPERATORS: tuple[type, ...] = (ContentAnalyserSettings, MarkingSettings, LabelSettings)
+OPERATORS: tuple[type, ...] = (ContentAnalyserSettings, MarkingSettings, LabelSettings, WatermarkSettings)
 """Groups of settings that clients choose only where the operator offers them."""
 
 MACHINES = frozenset({"face_map", "keep_temp", "temp_frame_format", "temp_pixel_format", "workflow_strategy"})

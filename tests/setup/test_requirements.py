@@ -81,6 +81,12 @@ def test_tests_of_the_service_hold_the_versions_of_its_list():
     assert "-r requirements-service.txt" in (ROOT / FILES[-1]).read_text().splitlines()
 
 
+def test_the_watermark_is_an_extra_that_nothing_else_brings():
+    assert [str(entry) for entry in requirements("requirements-watermark.txt")] == ["trustmark==0.9.2"]
+    assert "-r requirements.txt" in (ROOT / "requirements-watermark.txt").read_text().splitlines()
+    assert all(entry.name not in {"trustmark", "torch"} for name in FILES for entry in requirements(name))
+
+
 def test_the_package_and_the_set_up_agree_on_python():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     oldest, newest = SUPPORTED_VERSIONS[0], SUPPORTED_VERSIONS[-1]

@@ -20,13 +20,15 @@ def execute(context: Context) -> int:
     from facefusion.provenance.anchors import read_anchors  # noqa: PLC0415 - the library of certificates is slow
     from facefusion.provenance.findings import gravest, look_at  # noqa: PLC0415
     from facefusion.provenance.findings_report import document, text  # noqa: PLC0415
+    from facefusion.provenance.watermark_reading import watermark_reader  # noqa: PLC0415
 
     settings = context.state.snapshot.get(CheckSettings)
     anchors = None if settings.trust_anchors is None else read_anchors(settings.trust_anchors)
+    watermark = watermark_reader()
     found: list[Findings] = []
     for word in context.words:
         context.stop.check()
-        findings = look_at(Path(word), anchors)
+        findings = look_at(Path(word), anchors, watermark)
         found.append(findings)
         if settings.check_format != JSON:
             context.write(text(findings))
