@@ -184,7 +184,7 @@ def test_a_result_that_is_written_anew_at_its_end_takes_twice_as_much(disks):
     assert warning is not None
     assert "the result may take 2.0 kB" in warning
     check_joined(results / "a.mp4", 1000, copies=1)
-    with pytest.raises(DiskFullError, match="the result will take 2.0 kB at the least"):
+    with pytest.raises(DiskFullError, match=r"the result will take 2\.0 kB at the least"):
         check_joined(results / "a.mp4", 1000, copies=2)
 
 
