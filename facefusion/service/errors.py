@@ -75,6 +75,19 @@ class QueueFullError(BusyError):
     """As many jobs wait as may."""
 
 
+MOST_KEPT = 30_000
+"""Jobs of one owner that are known at a time, those among them that are final: each takes its place in memory."""
+
+
+def too_many_kept(most: int) -> QueueFullError:
+    """What to say where more would be known."""
+    return QueueFullError(
+        f"{most} jobs are kept for you already",
+        "Erase those that are done with DELETE /v1/jobs/{id}, or wait until they expire.",
+        seconds=600,
+    )
+
+
 class RateLimitError(BusyError):
     """A subject asks too often."""
 

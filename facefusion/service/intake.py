@@ -184,7 +184,7 @@ def open_intake(url: str, snapshot: Snapshot, priority: Priority, environment: M
     settings = snapshot.get(ServiceSettings)
     files = open_files(settings, environment)
     parts = make_private(settings.storage_path.absolute() / PARTS_FOLDER)
-    limits = replace(UploadLimits.of(settings), upload=sys.maxsize, subject=sys.maxsize)
+    limits = replace(UploadLimits.of(settings), upload=sys.maxsize, subject=sys.maxsize, files=sys.maxsize)
     return Intake(
         open_queue(url),
         files,

@@ -91,15 +91,20 @@ def read_answer(answer: Mapping[str, Any]) -> Content:
     if "fault" in answer:
         raise UnsupportedMediaError(str(answer["fault"])[:LONGEST_FAULT], REMEDY)
     found = Content(**answer)
-    numbers = (found.width, found.height, found.frames)
-    if (
-        found.extension not in MEDIA_TYPES
-        or found.media_type != MEDIA_TYPES[found.extension]
-        or not all(number is None or (type(number) is int and 0 < number < MOST) for number in numbers)
-        or not (found.duration is None or (isinstance(found.duration, int | float) and 0 <= found.duration < MOST))
+    counts = (found.width, found.height, found.frames)
+    if not (
+        found.extension in MEDIA_TYPES
+        and found.media_type == MEDIA_TYPES[found.extension]
+        and all(_is_within(count, int, 1) for count in counts)
+        and _is_within(found.duration, float, 0)
     ):
         raise ValueError(f"no content: {found}")
     return found
+
+
+def _is_within(value: object, kind: type[int] | type[float], least: int) -> bool:
+    """Whether a value is none, or a number of that kind that something could have."""
+    return value is None or (isinstance(value, kind) and type(value) is kind and least <= value < MOST)
 
 
 def look_here(path: Path) -> Content:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 
-from facefusion.service.errors import ConflictError, NotFoundError, QueueFullError
+from facefusion.service.errors import MOST_KEPT, ConflictError, NotFoundError, QueueFullError, too_many_kept
 from facefusion.service.ledger import Ledger, MemoryLedger
 from facefusion.service.records import Fault, JobEvent, JobRecord, JobState, Priority, Progress, Result
 
@@ -34,6 +34,8 @@ class MemoryQueue:
         self._numbers: dict[str, int] = {}
         self._cancelled: set[str] = set()
         self._ended: Counter[JobState] = Counter()
+        self.most_kept = MOST_KEPT
+        """Jobs of one owner that are known at a time."""
         self.ledger: Ledger = MemoryLedger()
         """As the port has it."""
 
@@ -44,6 +46,8 @@ class MemoryQueue:
                 earlier = self._jobs.get(self._keys.get((job.owner, idempotency_key), ""))
                 if earlier is not None:
                     return same_request(earlier, job)
+            if sum(each.owner == job.owner for each in self._jobs.values()) >= self.most_kept:
+                raise too_many_kept(self.most_kept)
             if sum(self._waiting().values()) >= most_waiting:
                 raise QueueFullError(f"{most_waiting} jobs wait already", "Try again in a minute.", seconds=60)
             self._jobs[job.id] = job

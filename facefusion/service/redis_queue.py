@@ -8,7 +8,7 @@ from typing import Any
 
 import redis.asyncio
 
-from facefusion.service.errors import ConflictError, NotFoundError, QueueFullError
+from facefusion.service.errors import MOST_KEPT, ConflictError, NotFoundError, QueueFullError, too_many_kept
 from facefusion.service.ledger import Ledger
 from facefusion.service.records import JobEvent, JobRecord, JobState, Priority
 from facefusion.service.redis_ledger import RedisLedger
@@ -43,6 +43,8 @@ class RedisQueue:
         self._link = link
         self._announce = announce
         self._kept = kept_seconds
+        self.most_kept = MOST_KEPT
+        """Jobs of one owner that are known at a time."""
         self.ledger: Ledger = RedisLedger(link)
         """See the port."""
 
@@ -61,6 +63,7 @@ class RedisQueue:
             once,
             content_digest(job),
             ONCE_SECONDS,
+            self.most_kept,
             *dict.fromkeys(job.assets),
         )
         if outcome == "conflict":
@@ -69,6 +72,8 @@ class RedisQueue:
             )
         if outcome == "full":
             raise QueueFullError(f"{most_waiting} jobs wait already", "Try again later.")
+        if outcome == "many":
+            raise too_many_kept(self.most_kept)
         if outcome == "queued" and self._announce is not None:
             self._announce()
         return self._expect(job_id)

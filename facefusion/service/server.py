@@ -33,6 +33,7 @@ from facefusion.service.monitoring import begin_monitoring
 from facefusion.service.ports import FileStore, JobQueue
 from facefusion.service.rates import RateLimits
 from facefusion.service.retention import Retention
+from facefusion.service.seclusion import seclude
 from facefusion.service.settings import GIGABYTE, MonitoringSettings, ServiceSettings
 from facefusion.service.signed_tokens import build_gate
 from facefusion.service.steps import StepRules
@@ -68,6 +69,7 @@ def serve(snapshot: Snapshot, environment: Mapping[str, str], executor: Executor
         OptionError: a setting is not allowed.
         ServiceUnavailableError: the storage cannot be written to.
     """
+    seclude()
     settings = snapshot.get(ServiceSettings)
     secrets = Secrets.of(environment)
     gate = build_gate(settings, secrets)

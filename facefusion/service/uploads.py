@@ -39,6 +39,8 @@ class UploadLimits:
     subject: int
     free: int
     retention: float
+    files: int = 100_000
+    """Of one user; each takes a folder, and a look whenever they are listed."""
 
     @classmethod
     def of(cls, settings: ServiceSettings) -> UploadLimits:
@@ -120,8 +122,13 @@ class Uploads:
         Raises:
             TooLargeError: they may not.
         """
-        assets = sum(asset.size for asset in self._files.assets(owner))
-        if assets + self._kept_results(owner) + coming > self._limits.subject:
+        assets = self._files.assets(owner)
+        if len(assets) >= self._limits.files:
+            raise TooLargeError(
+                f"{len(assets)} uploads are kept for you already",
+                "Erase what is no longer needed with DELETE /v1/assets/{id}.",
+            )
+        if sum(asset.size for asset in assets) + self._kept_results(owner) + coming > self._limits.subject:
             raise TooLargeError(
                 f"more than {in_units(self._limits.subject)} would be kept for you",
                 "Erase what is no longer needed with DELETE /v1/assets/{id} and DELETE /v1/jobs/{id}.",

@@ -149,6 +149,25 @@ def test_results_count_too_until_their_job_is_erased(small):
     assert small.submit(target=target, sources=[source]).status_code == 201
 
 
+def test_assets_are_listed_page_by_page(api):
+    def page(**asked):
+        return api.client.get("/v1/assets", params=asked, headers=SUBMITTER).json()
+
+    ids: list[str] = []
+    for _ in range(5):
+        api.clock.now += 1
+        ids.insert(0, api.upload(CLIP))
+    first = page(limit=2)
+    second = page(limit=2, before=first["next"])
+    last = page(limit=2, before=second["next"])
+    assert [[asset["id"] for asset in one["assets"]] for one in (first, second, last)] == [ids[:2], ids[2:4], ids[4:]]
+    assert last["next"] is None
+    gone = api.client.get("/v1/assets", params={"before": "0" * 32}, headers=SUBMITTER)
+    assert gone.status_code == 404
+    assert api.client.get("/v1/assets", params={"limit": 1001}, headers=SUBMITTER).status_code == 422
+    assert api.client.get("/v1/assets", params={"before": ids[0]}, headers=OTHER).status_code == 404
+
+
 def test_a_full_disk_is_507(api):
     api.files.free = GIGABYTE
     answer = api.client.post("/v1/assets", content=CLIP, headers=SUBMITTER)

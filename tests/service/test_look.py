@@ -101,6 +101,32 @@ def test_a_process_that_goes_on_for_ever_is_ended(photo, monkeypatch):
         look.look(photo)
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        1,
+        [],
+        {},
+        {"media_type": "image/png", "extension": ".png", "more": 1},
+        {"media_type": "image/png", "extension": "/../x"},
+        {"media_type": "text/html", "extension": ".png"},
+        {"media_type": "image/png", "extension": ".png", "width": "8"},
+        {"media_type": "image/png", "extension": ".png", "width": 0},
+        {"media_type": "image/png", "extension": ".png", "frames": 1 << 60},
+        {"media_type": "video/mp4", "extension": ".mp4", "duration": float("nan")},
+        {"media_type": "video/mp4", "extension": ".mp4", "duration": -1.0},
+        {"media_type": "video/mp4", "extension": [".mp4"]},
+    ],
+)
+def test_a_process_that_a_file_made_its_own_is_not_believed(photo, monkeypatch, answer):
+    def run(words, **about):
+        return subprocess.CompletedProcess(words, 0, json.dumps(answer).encode(), b"")
+
+    monkeypatch.setattr("facefusion.service.look.subprocess.run", run)
+    with pytest.raises(UnsupportedMediaError, match="looking into it did not end well"):
+        look.look(photo)
+
+
 def test_the_process_knows_no_secret(photo, monkeypatch):
     given = {}
 

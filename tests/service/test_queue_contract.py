@@ -55,6 +55,21 @@ def test_one_key_from_many_threads_is_one_job(queue):
     assert len(queue.list("ann", limit=99, before=None)) == 1
 
 
+def test_no_more_of_one_owner_are_known_than_may(queue):
+    queue.most_kept = 2
+    submit(queue, job(1))
+    submit(queue, job(2), "k")
+    with pytest.raises(QueueFullError, match="2 jobs are kept for you already"):
+        submit(queue, job(3))
+    assert submit(queue, job(4, target=job(2).target), "k").id == "job2"
+    submit(queue, job(5, owner="bob"))
+    queue.cancel("job1")
+    with pytest.raises(QueueFullError, match=r"Erase those that are done with DELETE"):
+        submit(queue, job(3))
+    queue.erase("job1")
+    submit(queue, job(3))
+
+
 def test_no_more_wait_than_may_and_a_known_key_is_answered(queue):
     submit(queue, job(1), "k", most=1)
     with pytest.raises(QueueFullError, match="1 jobs wait already"):

@@ -145,6 +145,17 @@ def test_results_count_as_well(files, parts, clock):
         uploads.check_quota("ann")
 
 
+def test_no_more_files_are_kept_than_may(files, parts, clock):
+    uploads = Uploads(files, parts, replace(LIMITS, files=2), look, clock)
+    send(uploads, b"photo 1")
+    kept = send(uploads, b"photo 2")
+    with pytest.raises(TooLargeError, match="2 uploads are kept for you already"):
+        uploads.begin("ann", 7)
+    send(uploads, b"photo 3", owner="bob")
+    files.erase_asset(kept.id)
+    send(uploads, b"photo 3")
+
+
 def test_there_has_to_be_room(uploads, files):
     files.free = 599
     with pytest.raises(StorageFullError, match="there is no room for more files"):

@@ -21,12 +21,13 @@ from facefusion.service.api.answers import PlainJson, answer_error, answer_http,
 from facefusion.service.api.openapi import document_of
 from facefusion.service.api.protection import Protection
 from facefusion.service.api.service import Service
+from facefusion.service.api.turns import Turns
 from facefusion.service.retention import SWEEP_SECONDS
 
 logger = logging.getLogger(__name__)
 
-LOOKS = 2
-"""Uploads that are looked into at a time."""
+LOOKS, LOOKS_OF_ONE = 3, 2
+"""Uploads that are looked into at a time, and those of one user among them."""
 
 
 def create_app(service: Service) -> FastAPI:
@@ -42,7 +43,7 @@ def create_app(service: Service) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.service = service
-    app.state.looks = asyncio.Semaphore(LOOKS)
+    app.state.looks = Turns(LOOKS, LOOKS_OF_ONE)
     for router in (assets.router, jobs.router, results.router, events.router, system.router):
         app.include_router(router)
     app.add_exception_handler(FaceFusionError, answer_error)

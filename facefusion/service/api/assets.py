@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from facefusion.service.api.access import AddressOf, Everyone, Reader, ServiceOf, Submitter, listed_owner
-from facefusion.service.api.documents import AssetDocument, AssetList
+from facefusion.service.api.documents import ID, AssetDocument, AssetList
 from facefusion.service.api.openapi import problems
 from facefusion.service.api.owned import own_asset
 from facefusion.service.api.service import Service
 from facefusion.service.audit import DONE, Entry
-from facefusion.service.errors import ConflictError, StalledError
+from facefusion.service.errors import ConflictError, NotFoundError, StalledError
 from facefusion.service.multipart import FormFile
 from facefusion.service.problems import kind_of_error
 from facefusion.service.records import Asset
@@ -24,6 +25,7 @@ BLOCK = 1 << 20
 """Bytes that are written at a time."""
 IDLE_SECONDS = 60.0
 """In which something worth while has to come of an upload, or it is given up."""
+MOST_LISTED = 1000
 LEAST_BYTES = 1 << 14
 """What is worth while: a line so slow would take weeks for an upload, and hold a place for as long."""
 
@@ -69,14 +71,24 @@ async def upload(
     return AssetDocument.of(asset)
 
 
-@router.get("", responses=problems(422))
-def list_assets(service: ServiceOf, principal: Reader, everyone: Everyone = False) -> AssetList:
+@router.get("", responses=problems(404, 422))
+def list_assets(
+    service: ServiceOf,
+    principal: Reader,
+    limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = MOST_LISTED,
+    before: Annotated[str | None, Query(pattern=ID, description="Id of an asset; only older ones are listed.")] = None,
+    everyone: Everyone = False,
+) -> AssetList:
     """List your assets, the newest first."""
     owner = listed_owner(principal, everyone=everyone)
-    assets = (asset for asset in service.files.assets(owner) if asset.expires > service.clock())
-    return AssetList(
-        assets=[AssetDocument.of(asset) for asset in sorted(assets, key=lambda asset: asset.created, reverse=True)]
-    )
+    kept = (asset for asset in service.files.assets(owner) if asset.expires > service.clock())
+    assets = sorted(kept, key=lambda asset: (asset.created, asset.id), reverse=True)
+    if before is not None:
+        ids = [asset.id for asset in assets]
+        if before not in ids:
+            raise NotFoundError(f"there is no asset {before} to go on from", "List from the newest on.")
+        assets = assets[ids.index(before) + 1 :]
+    return AssetList.of(assets[:limit], limit)
 
 
 @router.head("/{asset_id}", include_in_schema=False)
@@ -112,7 +124,7 @@ async def _receive(request: Request, service: Service, entry: Entry) -> Asset:
         entry.hashes = [upload.sha256]
         await run_in_threadpool(service.audit.announce, entry)
         # A few at a time, and those that wait hold no thread that other requests need.
-        async with request.app.state.looks:
+        async with request.app.state.looks.taken(entry.subject):
             return await run_in_threadpool(upload.keep)
     finally:
         upload.close()

@@ -65,6 +65,13 @@ class AssetList(Document):
     """Assets, the newest first."""
 
     assets: list[AssetDocument]
+    next: Annotated[str | None, Field(description="What 'before' is for the next page; none where this is the last.")]
+
+    @classmethod
+    def of(cls, assets: Sequence[records.Asset], limit: int) -> AssetList:
+        """A page of so many at most."""
+        is_more = len(assets) == limit
+        return cls(assets=[AssetDocument.of(asset) for asset in assets], next=assets[-1].id if is_more else None)
 
 
 class JobRequest(Document):

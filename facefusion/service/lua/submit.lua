@@ -1,7 +1,8 @@
 -- Queue a job once. ARGV: time, id, record, owner, priority, created, most that may wait, name of the idempotency key
--- (empty for none), digest of the content, seconds for which that key counts, id of each asset ...
+-- (empty for none), digest of the content, seconds for which that key counts, most jobs of the owner that are known at a
+-- time, id of each asset ...
 -- Gives a word and the id of the job that there is.
-local _, id, record, owner, priority, created, most, name, digest, lasts = unpack(ARGV)
+local _, id, record, owner, priority, created, most, name, digest, lasts, kept = unpack(ARGV)
 
 -- Jobs whose time is over go whenever others come, so that what is kept stays bounded without anybody's help.
 for _, old in ipairs(redis.call('ZRANGEBYSCORE', key('ended'), '-inf', exactly(NOW), 'LIMIT', 0, 20)) do
@@ -15,6 +16,7 @@ if name ~= '' then
   end
 end
 if redis.call('EXISTS', key('job', id)) == 1 then return {'conflict', id} end
+if redis.call('ZCARD', key('jobs-of', owner)) >= tonumber(kept) then return {'many', ''} end
 local waiting = 0
 for _, each in ipairs({'high', 'normal', 'low'}) do
   waiting = waiting + redis.call('ZCARD', key('waiting', each))
@@ -26,7 +28,7 @@ redis.call('HSET', key('job', id), 'record', record, 'priority', priority, 'stat
 redis.call('ZADD', key('jobs'), created, id)
 redis.call('ZADD', key('jobs-of', owner), created, id)
 redis.call('ZADD', key('waiting', priority), created, id)
-for at = 11, #ARGV do
+for at = 12, #ARGV do
   redis.call('SADD', key('uses', ARGV[at]), id)
 end
 if name ~= '' then
