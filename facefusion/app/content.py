@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from facefusion.app.models import Models, Runners
-from facefusion.app.subject import Subject
 from facefusion.catalogue.card import ModelCard
 from facefusion.config.state import Snapshot
 from facefusion.content.analyse import ContentAnalyser
@@ -14,7 +13,12 @@ from facefusion.content.families import build_judge
 from facefusion.content.settings import ContentAnalyserSettings
 from facefusion.core.report import ContentReport
 from facefusion.observability.events import EventSink, Notice
-from facefusion.pipeline.video_plan import Trim
+
+if TYPE_CHECKING:
+    # The doctor asks who judges where ONNX Runtime or PyAV cannot be imported.
+    from facefusion.app.models import Models, Runners
+    from facefusion.app.subject import Subject
+    from facefusion.pipeline.video_plan import Trim
 
 KIND = "content_analyser"
 

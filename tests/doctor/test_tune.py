@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from facefusion.cli.commands import serve
 from facefusion.cli.main import main
 from facefusion.config.origin import AUTO_TUNE, COMMAND_LINE, DEFAULT
 from facefusion.doctor import tune
@@ -126,6 +127,7 @@ def test_only_commands_that_process_are_tuned_and_only_where_it_is_asked_for(wor
         return snapshot
 
     monkeypatch.setattr(tune, "auto_tune", counted)
+    monkeypatch.setattr(serve, "execute", lambda context: 0)  # which "run" alone comes to, and would not come back from
     application = FakeApplication()
     main(words, application)
     assert calls == tuned
