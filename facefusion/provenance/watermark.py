@@ -1,6 +1,6 @@
 """The imperceptible watermark, through TrustMark, a package that is not among those of the program.
 
-S. Agarwal and J. Collomosse, "TrustMark: Universal Watermarking for Arbitrary Resolution Images", 2023 (Adobe, MIT licence).
+T. Bui, S. Agarwal, J. Collomosse, "TrustMark: Universal Watermarking for Arbitrary Resolution Images", 2023.
 Its networks come as files that the package fetches by itself where they are missing. Here it never gets so far: without
 files of the right content nothing of it is loaded.
 """
@@ -30,9 +30,7 @@ INSTALL = "Run `python -m pip install -r requirements-watermark.txt`."
 
 VARIANT = "Q"
 """The one of its authors' paper: between the most robust and the least visible."""
-FILES = tuple(
-    f"{name}_{VARIANT}.{kind}" for name, kind in (("trustmark", "yaml"), ("encoder", "ckpt"), ("decoder", "ckpt"))
-)
+FILES = (f"trustmark_{VARIANT}.yaml", f"encoder_{VARIANT}.ckpt", f"decoder_{VARIANT}.ckpt")
 
 PAYLOAD = "FaceFusn"
 """What is written: as much as TrustMark holds with its usual error correction, 61 bits, in letters of 7."""

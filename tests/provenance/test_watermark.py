@@ -1,9 +1,10 @@
-"""The watermark's adapter, with a stand-in for the package: what it is given, what becomes of that, and what is refused."""
+"""The watermark's adapter, with a stand-in for the package: what it is given, and what is refused."""
 
 from __future__ import annotations
 
 import hashlib
 import sys
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 import numpy as np
@@ -53,9 +54,7 @@ def package(tmp_path, monkeypatch):
     checksums = {name: hashlib.md5(name.encode()).hexdigest() for name in FILES}
     vars(inner).update(MODEL_CHECKSUMS=checksums, MODEL_REMOTE_HOST=HOST)
     outer = ModuleType("trustmark")
-    outer.__spec__ = inner.__spec__ = __import__("importlib.machinery", fromlist=["ModuleSpec"]).ModuleSpec(
-        "trustmark", None
-    )
+    outer.__spec__ = inner.__spec__ = ModuleSpec("trustmark", None)
     vars(outer).update(TrustMark=Networks, trustmark=inner)
     monkeypatch.setitem(sys.modules, "trustmark", outer)
     monkeypatch.setitem(sys.modules, "trustmark.trustmark", inner)
@@ -108,7 +107,7 @@ def test_what_it_adds_is_added_to_the_picture():
     deep = np.full((20, 30, 3), (10.25, 20.5, 200.75), np.float32)
     form = layout(1, 1, bits=16)
     exact = np.asarray(mark.over(yuv(deep, form)).to_bgr(as_float=True))
-    assert np.abs(exact - (10.25, 20.5, 203.75)).max() < 0.1
+    assert np.abs(exact - np.array((10.25, 20.5, 203.75))).max() < 0.1
 
 
 @pytest.mark.usefixtures("networks")
