@@ -23,7 +23,7 @@ SUPPORTED_PYTHONS = ((3, 11), (3, 12), (3, 13))
 RUNTIME = "onnxruntime"
 """Module that several packages bring, each with other execution providers."""
 
-PACKAGE_OF_MODULE = {"cv2": "opencv-python", "PIL": "pillow"}
+PACKAGE_OF_MODULE = {"c2pa": "c2pa-python", "cv2": "opencv-python", "PIL": "pillow"}
 """Where a module's name is not its package's."""
 
 _NAME = re.compile(r"[-_.]+")

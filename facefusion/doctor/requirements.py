@@ -12,7 +12,20 @@ from importlib.util import find_spec
 
 from facefusion.core.errors import SetupError
 
-REQUIRED_MODULES = ("av", "cv2", "filelock", "numpy", "onnx", "onnxruntime", "PIL", "psutil", "shtab", "tqdm")
+REQUIRED_MODULES = (
+    "av",
+    "c2pa",
+    "cryptography",
+    "cv2",
+    "filelock",
+    "numpy",
+    "onnx",
+    "onnxruntime",
+    "PIL",
+    "psutil",
+    "shtab",
+    "tqdm",
+)
 
 _NO_ROOM = re.compile(r"failed to map segment|cannot map zero-fill pages|cannot allocate memory", re.IGNORECASE)
 """What the loader of libraries says, as in glibc's ``elf/dl-load.c``, where memory or a right is lacking."""

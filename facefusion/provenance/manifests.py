@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from facefusion.provenance.records import sidecar_of
-from facefusion.provenance.rules import library_rules
+from facefusion.provenance.rules import library_rules, load_library
 from facefusion.provenance.signing.formats import media_type_of
 from facefusion.provenance.xmp.scan import opened
 
@@ -162,7 +162,7 @@ def read_store(path: Path, side_car: Path | None = None, anchors: str | None = N
 
 
 def _read(path: Path, file: BinaryIO, data: bytes | None, anchors: str | None) -> Store | None:
-    import c2pa  # noqa: PLC0415 - a library of 30 MB that only marks need
+    c2pa = load_library()
 
     context = c2pa.Context.from_dict(library_rules(anchors))
     try:

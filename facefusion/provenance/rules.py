@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+
+from facefusion.core.errors import SetupError
+
 PURPOSES = {
     "1.3.6.1.5.5.7.3.4": "e-mail protection",
     "1.3.6.1.5.5.7.3.36": "document signing",
@@ -34,3 +39,19 @@ def library_rules(anchors: str | None = None) -> dict[str, object]:
         "verify": {"remote_manifest_fetch": False, "ocsp_fetch": False, "verify_after_sign": False},
         "builder": {"thumbnail": {"enabled": False}},
     }
+
+
+def load_library() -> ModuleType:
+    """The library: 30 MB that only marks need.
+
+    Raises:
+        SetupError: it is not installed, or this system cannot load it.
+    """
+    try:
+        import c2pa  # noqa: PLC0415 - only where marks are read or written
+    except (ImportError, OSError, RuntimeError) as error:
+        raise SetupError(
+            f"the C2PA library, which reads and signs manifests, cannot be loaded: {error}",
+            f"Run: {sys.executable} -m pip install -r requirements.txt",
+        ) from error
+    return c2pa  # type: ignore[no-any-return]  # it has no types

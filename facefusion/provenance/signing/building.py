@@ -10,14 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import c2pa
-
 from facefusion.core.errors import SigningError
 from facefusion.provenance.records import sidecar_of
-from facefusion.provenance.rules import library_rules
+from facefusion.provenance.rules import library_rules, load_library
 from facefusion.provenance.signing.credential import Credential
 from facefusion.provenance.signing.definition import ingredient
 from facefusion.provenance.signing.formats import SIDE_CAR, UNKNOWN, media_type_of
+
+c2pa = load_library()
+LibraryError: type[Exception] = c2pa.C2paError
+"""What it raises of its own."""
 
 LARGEST_SIDE_CAR = 64 << 20
 """Bytes of a manifest beside a file that is kept; real ones have some thousands."""
@@ -71,7 +73,7 @@ class Building:
                 self._builder.add_ingredient(
                     ingredient(digest, has_manifest=True) | self._beside(path, file), media_type, file
                 )
-            except c2pa.C2paError:
+            except LibraryError:
                 # Of a type that the library knows nothing of, it takes the word for it.
                 self._builder.add_ingredient(ingredient(digest, has_manifest=False), UNKNOWN, io.BytesIO())
                 return False
@@ -103,7 +105,7 @@ class Building:
         Raises:
             SigningError: the signer does not sign.
             OSError: a file cannot be read or written.
-            c2pa.C2paError: the file cannot hold it, or the library allows the certificate none.
+            LibraryError: the file cannot hold it, or the library allows the certificate none.
         """
         self._sign(media_type, source, destination)
 
@@ -112,7 +114,7 @@ class Building:
 
         Raises:
             SigningError: the signer does not sign.
-            c2pa.C2paError: the library allows the certificate none.
+            LibraryError: the library allows the certificate none.
         """
         self._builder.set_no_embed()
         # What it is about is said by its hash, so the library needs no file.
@@ -122,7 +124,7 @@ class Building:
         streams = (_Watched(source), _Watched(destination))
         try:
             return bytes(self._builder.sign(media_type, *streams))
-        except c2pa.C2paError:
+        except LibraryError:
             # The library passes on no errors of what it calls, and tells of others in their place.
             for fault in (self._fault, *(stream.fault for stream in streams)):
                 if fault is not None:

@@ -9,15 +9,13 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-import c2pa
-
 from facefusion.core.errors import OptionError, SetupError, SigningError
 from facefusion.core.storage import flush, is_of_the_disk, refusal
 from facefusion.observability.events import EventSink, Notice
 from facefusion.provenance.manifests import Verdict, read_store
 from facefusion.provenance.records import Declaration
 from facefusion.provenance.rules import SPILL_MEGABYTES
-from facefusion.provenance.signing.building import Building
+from facefusion.provenance.signing.building import Building, LibraryError
 from facefusion.provenance.signing.credential import Credential, open_credential
 from facefusion.provenance.signing.definition import definition
 from facefusion.provenance.signing.formats import media_type_inside
@@ -123,7 +121,7 @@ class C2paSealer:
             yield
         except SigningError as error:
             raise SigningError(f"{path}: {error.fault}", error.remedy or remedy) from error
-        except c2pa.C2paError as error:
+        except LibraryError as error:
             raise SigningError(f"{path}: {error}", remedy) from error
         except OSError as error:
             refused = refusal(error, path, remedy)

@@ -14,6 +14,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from facefusion.core.errors import OptionError, SetupError, SigningError
 from facefusion.provenance.manifests import Verdict
 from facefusion.provenance.records import Declaration, Deed, SourceType
+from facefusion.provenance.rules import load_library
 from facefusion.provenance.signing.algorithm import Algorithm, algorithm_of, fits, sign
 from facefusion.provenance.signing.certificate import load_certificate
 from facefusion.provenance.signing.command import SigningCommand
@@ -38,6 +39,7 @@ DEVICE = """
 import sys
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+from facefusion.provenance.rules import load_library
 from facefusion.provenance.signing.algorithm import sign
 key = load_pem_private_key(open(sys.argv[1], "rb").read(), None)
 signature = sign(key, sys.stdin.buffer.read())
@@ -241,3 +243,13 @@ def test_a_command_is_given_to_no_shell(folder, heard, tmp_path):
     refusal(named(certificate, signing_command=f"true; touch {witness}"), heard)
     refusal(named(certificate, signing_command=f"echo $(touch {witness})"), heard)
     assert not witness.exists()
+
+
+def test_a_library_that_is_not_there_is_said_to_be(monkeypatch):
+    monkeypatch.setitem(sys.modules, "c2pa", None)
+    with pytest.raises(SetupError) as raised:
+        load_library()
+    assert str(raised.value) == (
+        "the C2PA library, which reads and signs manifests, cannot be loaded: import of c2pa halted; None in sys.modules. "
+        f"Run: {sys.executable} -m pip install -r requirements.txt"
+    )
