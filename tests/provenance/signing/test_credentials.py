@@ -250,6 +250,6 @@ def test_a_library_that_is_not_there_is_said_to_be(monkeypatch):
     with pytest.raises(SetupError) as raised:
         load_library()
     assert str(raised.value) == (
-        "the C2PA library, which reads and signs manifests, cannot be loaded: import of c2pa halted; None in sys.modules. "
-        f"Run: {sys.executable} -m pip install -r requirements.txt"
+        "the C2PA library, which reads and signs manifests, cannot be loaded: import of c2pa halted; None in "
+        f"sys.modules. Run: {sys.executable} -m pip install -r requirements.txt"
     )
