@@ -43,9 +43,10 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/* \
     && python3 -m venv /opt/venv
 ENV PATH=/opt/venv/bin:${PATH}
-COPY requirements.txt requirements-service.txt requirements-cuda.txt ./
+# The pins of requirements.txt and requirements-service.txt with the hash of each file: no other file is installed.
+COPY deploy/container/requirements.txt deploy/container/requirements-cpu.txt requirements-cuda.txt ./
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=cache,target=/root/.cache/pip \
-    pip install -r requirements.txt -r requirements-service.txt
+    pip install --require-hashes -r requirements.txt
 
 # A layer of their own: the largest part of the image, and the one that changes least.
 FROM packages AS tensorrt-cuda
@@ -63,10 +64,9 @@ RUN echo /opt/tensorrt > "$(python -c 'import site; print(site.getsitepackages()
 
 FROM packages AS tensorrt-cpu
 # onnxruntime-gpu works on a processor too and is much larger; the plain build has the same version (a test holds it).
-# hadolint ignore=DL3013
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=cache,target=/root/.cache/pip \
-    plain="$(sed -n 's/^\(onnxruntime==[0-9.]*\) .*/\1/p' requirements.txt)" \
-    && pip uninstall -y onnxruntime-gpu && pip install --no-deps --force-reinstall "${plain:?}" \
+    pip uninstall -y onnxruntime-gpu \
+    && pip install --require-hashes --no-deps --force-reinstall -r requirements-cpu.txt \
     && mkdir /opt/tensorrt
 
 # hadolint ignore=DL3006
