@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import wave
 from fractions import Fraction
 
 import av
@@ -309,6 +310,22 @@ def test_sound_files_that_cannot_be_used(tmp_path):
         probe_sound(tmp_path / "text.mp3")
     with pytest.raises(MediaError, match="does not exist"):
         probe_sound(tmp_path / "none.mp3")
+
+
+@pytest.mark.parametrize(
+    ("place", "number"),
+    # Of the header (RIFF, "WAVEfmt "): samples a second, and bits a sample, of which there is no codec.
+    [(24, b"\0\0\0\0"), (34, b"\xff\xff")],
+)
+def test_sound_that_nothing_decodes_is_an_error_that_says_what_to_do(tmp_path, place, number):
+    path = tmp_path / "a.wav"
+    with wave.open(str(path), "wb") as file:
+        file.setparams((2, 2, 44100, 0, "NONE", ""))
+        file.writeframes(bytes(4000))
+    data = path.read_bytes()
+    path.write_bytes(data[:place] + number + data[place + len(number) :])
+    with pytest.raises(MediaError, match=r"a\.wav (holds no sound that can be decoded|is no sound that can be read)"):
+        probe_sound(path)
 
 
 def test_noise_is_told_apart():
