@@ -10,6 +10,7 @@ from facefusion.content.base import ContentModel
 from facefusion.core.errors import ContentRefusedError
 from facefusion.core.report import ContentReport
 from facefusion.core.values import Frame
+from facefusion.core.wording import counted
 
 SHARE_LIMIT = 0.1
 """A target is refused when more than this share of the pictures looked at is counted. FaceFusion's, too."""
@@ -128,8 +129,10 @@ class ContentAnalyser:
         if self._is_image:
             seen = "the picture most likely shows sexual content"
         else:
+            share = f"{self._counted} of {counted(self._looked_at, 'picture')} looked at"
+            show = "shows" if self._counted == 1 else "show"
             where = times_in_words(self._times, self._counted)
-            seen = f"{self._counted} of {self._looked_at} pictures looked at most likely show sexual content, {where}"
+            seen = f"{share} most likely {show} sexual content, {where}"
         return ContentRefusedError(
             f"{self._path} was refused by the content filter: {seen}", "Nothing was written. Use another target."
         )

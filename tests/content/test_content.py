@@ -150,6 +150,12 @@ def test_times_are_said_as_players_show_them(times, count, words):
     assert times_in_words(times, count) == words
 
 
+def test_a_refusal_for_one_picture_is_said_of_one():
+    model = Scores([0.9])
+    with pytest.raises(ContentRefusedError, match="1 of 1 picture looked at most likely shows sexual content, at 0:00"):
+        run(analyser_of(model, duration=0.5), model, [0])
+
+
 def test_times_count_from_what_a_player_shows_first():
     model = Scores([0.9] * 12)
     analyser = analyser_of(model, origin=10.0)
