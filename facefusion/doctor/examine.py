@@ -35,6 +35,7 @@ PARTS: tuple[Part, ...] = (
     Part("model", "facefusion.doctor.models", needs=("filelock", "psutil")),
     Part("request", "facefusion.doctor.request", needs=NEEDED_TO_READ),
     Part("folder", "facefusion.doctor.folders", needs=("filelock", "psutil")),
+    Part("signer", "facefusion.doctor.signing", needs=("c2pa", "cryptography", "filelock", "psutil")),
 )
 
 

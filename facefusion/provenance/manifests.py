@@ -13,7 +13,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from facefusion.provenance.records import sidecar_of
+from facefusion.provenance.records import found_sidecar_of, sidecar_of
 from facefusion.provenance.rules import library_rules, load_library
 from facefusion.provenance.signing.formats import media_type_of
 from facefusion.provenance.xmp.scan import opened
@@ -36,7 +36,7 @@ FAULTS = dict.fromkeys(
     "assertion.hashedURI.mismatch": "what the manifest says was changed after it was signed",
     "claimSignature.mismatch": "the signature does not fit the manifest",
     "claimSignature.outsideValidity": "the certificate was not valid then, or no authority confirmed when that was",
-    "signingCredential.expired": "the certificate was not valid when it was signed",
+    "signingCredential.expired": "the certificate was not valid then, or no trusted authority confirms when that was",
     "signingCredential.invalid": "the certificate is not one that may sign",
 }
 """The common ones of the specification's codes (15.2.2) in our words."""
@@ -122,8 +122,9 @@ def stores_of(path: Path, anchors: str | None = None) -> tuple[Store, ...]:
         InputError: the file cannot be read at all.
     """
     found = [read_store(path, None, anchors)]
-    if sidecar_of(path).is_file():
-        found.append(read_store(path, sidecar_of(path), anchors))
+    beside = found_sidecar_of(path)
+    if beside is not None:
+        found.append(read_store(path, beside, anchors))
     shared = path.with_suffix(".c2pa")
     if shared.is_file() and shared not in (path, sidecar_of(path)):
         store = read_store(path, shared, anchors)

@@ -66,6 +66,7 @@ def test_on_this_machine_a_run_on_the_processor_can_work(tmp_path, monkeypatch, 
     topics = [line.split()[1] for line in said.out.splitlines() if line.split()[:1] in (["ok"], ["note"], ["warning"])]
     assert list(dict.fromkeys(topics)) == [
         "python", "package", "machine", "device", "provider", "decoder", "encoder", "model", "folder",
+            "signer",
     ]  # fmt: skip
     assert "ok       provider  a run with these settings uses cpu\n" in said.out
     assert "\nReady to run" in said.out
