@@ -108,7 +108,7 @@ def test_one_that_is_not_made_does_not_keep_the_others(folder, queue, redis_url,
     spoil = hashlib.sha256((folder / "clips/two.mp4").read_bytes()).hexdigest()
     fleet = threading.Thread(target=finish, args=(queue, redis_url, spoil))
     fleet.start()
-    assert main(["submit", *PATTERNS, "--wait"]) == 1
+    assert main(["submit", *PATTERNS, "--wait"]) == 3
     fleet.join()
     told = capsys.readouterr()
     assert told.out == "out/one.mp4\n"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from facefusion.cli.command import Context
-from facefusion.cli.exit import FAILED
+from facefusion.cli.exit import FAILED, REFUSED
 from facefusion.cli.fleet import fleet_url
 from facefusion.cli.service_packages import service_packages
 from facefusion.config.settings import PatternsSettings
@@ -45,15 +45,17 @@ def execute(context: Context) -> int:
     sent: list[Submitted] = []
     try:
         _send(context, intake, batch.steps, sent)
-        made = len(sent)
+        made, refused = len(sent), 0
         if settings.wait:
-            made = _wait(context, intake, sent)
+            made, refused = _wait(context, intake, sent)
         else:
             context.write("".join(f"{each.job_id}\n" for each in sent))
     except Stopped:
         context.terminal.line(f"The fleet goes on with what it has of {counted(len(sent), 'job')}.", "warn")
         raise
-    return 0 if made == len(batch.steps) else FAILED
+    if made == len(batch.steps):
+        return 0
+    return REFUSED if made + refused == len(batch.steps) else FAILED
 
 
 def _send(context: Context, intake: Intake, steps: Sequence[BatchStep], sent: list[Submitted]) -> None:
@@ -70,13 +72,14 @@ def _send(context: Context, intake: Intake, steps: Sequence[BatchStep], sent: li
     context.terminal.line(f"Sent {counted(len(sent), 'job')} to the fleet.", fields=fields)
 
 
-def _wait(context: Context, intake: Intake, sent: Sequence[Submitted]) -> int:
-    """Put results where they were ordered as they come; how many came."""
-    made = 0
+def _wait(context: Context, intake: Intake, sent: Sequence[Submitted]) -> tuple[int, int]:
+    """Put results where they were ordered as they come; how many came, and how many the content filter refused."""
+    made = refused = 0
     for each, job in intake.ended(sent, context.events, context.stop):
         try:
             if job is None or job.state is not JobState.COMPLETED:
                 context.terminal.line(f"{each.order.output}: {_reason(job)}", "error")
+                refused += job is not None and job.state is JobState.REJECTED
                 continue
             intake.deliver(each)
         except FaceFusionError as error:
@@ -84,7 +87,7 @@ def _wait(context: Context, intake: Intake, sent: Sequence[Submitted]) -> int:
             continue
         context.write(f"{each.order.output}\n")
         made += 1
-    return made
+    return made, refused
 
 
 def _reason(job: JobRecord | None) -> str:
