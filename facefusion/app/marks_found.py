@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from facefusion.provenance.records import SourceType, sidecar_of
+from facefusion.provenance.records import SourceType, found_sidecar_of
 from facefusion.provenance.xmp.read import source_types
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def manifests_of(path: Path) -> Sequence[Store]:
     Raises:
         InputError: it cannot be read at all.
     """
-    if not sidecar_of(path).is_file() and not _seems_to_hold_one(path):
+    if found_sidecar_of(path) is None and not _seems_to_hold_one(path):
         return ()
     from facefusion.provenance.manifests import stores_of  # noqa: PLC0415 - brings in a library of 30 MB
 

@@ -79,10 +79,8 @@ def check_space(work: Path, output: Path, needed: int, frames: Need = NOTHING, c
     target = output.resolve().parent
     there = size_of(work)
     missing = Need(max(needed + frames.least - there, 0), max(LIKELY * needed + frames.likely - there, 0))
-    segments, result = (
-        "the segments" + (" and frames" if frames.least else ""),
-        Need(copies * needed, copies * LIKELY * needed),
-    )
+    segments = "the segments" + (" and frames" if frames.least else "")
+    result = Need(copies * needed, copies * LIKELY * needed)
     if _device(work) == _device(target):
         both = Need(missing.least + result.least, missing.likely + result.likely)
         return _check(work, f"{segments} and the result", both)

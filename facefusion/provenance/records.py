@@ -87,3 +87,8 @@ class Sealer(Protocol):
 def sidecar_of(path: Path) -> Path:
     """Where the manifest of a file lies that cannot hold it: ``result.mkv`` has ``result.mkv.c2pa``."""
     return path.with_name(path.name + ".c2pa")
+
+
+def found_sidecar_of(path: Path) -> Path | None:
+    """The file there, if one is: beside the file, or beside what a symbolic link points to."""
+    return next((one for one in (sidecar_of(path), sidecar_of(path.resolve())) if one.is_file()), None)

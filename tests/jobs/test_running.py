@@ -13,7 +13,7 @@ import pytest
 
 from facefusion.config.origin import DEFAULT
 from facefusion.config.settings import MiscSettings, PathsSettings, ProcessorsSettings
-from facefusion.core.errors import ContentRefusedError, MediaError, ModelError, UsageError
+from facefusion.core.errors import ContentRefusedError, MediaError, ModelError, SigningError, UsageError
 from facefusion.jobs.outputs import Outputs
 from tests.cli.fakes import REPORT, FakeApplication, caller
 from tests.config.groups import SampleDetector
@@ -135,6 +135,14 @@ def test_a_headless_run_that_would_fail_again_is_not_said_to_be_kept(call, failu
     ((name, job),) = job_files().items()
     assert name.startswith("failed/")
     assert job["steps"][0]["error"].startswith(f"target target.mp4 with source.jpg: {failure}")
+
+
+@pytest.mark.parametrize("command", ["run", "headless-run"])
+def test_a_result_that_cannot_be_signed_has_a_status_of_its_own(call, command):
+    failure = SigningError("result.mp4: the card is gone", "The result is whole, and is kept unsigned as result.part.")
+    code, out, err = call(command, *REQUEST, application=FakeApplication(failure=failure))
+    assert (code, out) == (7, "")
+    assert err.splitlines()[-1] == f"error: {failure}"
 
 
 def test_a_headless_run_that_is_stopped_stays_queued_and_goes_on(call):

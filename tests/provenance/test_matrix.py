@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -223,6 +224,21 @@ def test_a_result_of_a_result_keeps_its_manifest_and_stays_what_it_was(program: 
     kept = f"first{suffix} carries a manifest (signed by an unknown signer), which is kept in the result's as that of"
     assert any(notice.startswith(kept) for notice in report["notices"])
     assert first.read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="needs symbolic links")
+def test_through_a_link_the_manifest_lies_beside_the_file_and_is_found(program: Program, clip):
+    (program.folder / "elsewhere").mkdir()
+    file, link = program.folder / "elsewhere" / "file.mkv", program.folder / "link.mkv"
+    file.write_bytes(b"an older result")
+    link.symlink_to(file)
+    assert program.run(clip, link) == 0, program.said
+    assert sorted(path.name for path in file.parent.iterdir()) == ["file.mkv", "file.mkv.c2pa"]
+    assert [store.side_car for path in (file, link) for store in stores_of(path)] == [sidecar_of(file)] * 2
+    report = program.report(link, program.folder / "again.mkv")
+    assert len(stores_of(program.folder / "again.mkv")[0].manifests) == 2
+    assert isinstance(report["marking"], dict)
+    assert report["marking"]["target_manifest"] == "signed by an unknown signer"
 
 
 def test_a_manifest_of_the_target_is_not_lost_without_a_word(program: Program, photo):

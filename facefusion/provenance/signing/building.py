@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from facefusion.core.errors import SigningError
-from facefusion.provenance.records import sidecar_of
+from facefusion.provenance.records import found_sidecar_of
 from facefusion.provenance.rules import library_rules, load_library
 from facefusion.provenance.signing.credential import Credential
 from facefusion.provenance.signing.definition import ingredient
@@ -81,8 +81,8 @@ class Building:
 
     def _beside(self, path: Path, file: BinaryIO) -> dict[str, object]:
         """What to add of a manifest that lies beside the parent, if one does."""
-        side_car = sidecar_of(path)
-        if not side_car.is_file():
+        side_car = found_sidecar_of(path)
+        if side_car is None:
             return {}
         with side_car.open("rb") as beside:
             manifest = beside.read(LARGEST_SIDE_CAR)
