@@ -125,7 +125,7 @@ class Label:
                 raise UsageError(
                     f"--label {shown(repr(self._text))} has no room in a picture of {size.width}x{size.height} in "
                     f"letters that can be read",
-                    "Shorten it.",
+                    "Shorten it, or leave it out.",
                 )
             ink = lettering(self._text, letters)
         padding, margin = _padding(letters), _margin(letters)

@@ -133,7 +133,7 @@ def test_a_picture_without_room_is_refused(size):
         label.check(size)
     assert str(refused.value) == (
         f"--label 'A sentence' has no room in a picture of {size.width}x{size.height} in letters that can be read. "
-        "Shorten it."
+        "Shorten it, or leave it out."
     )
     label.check(Size(400, 400))
 
