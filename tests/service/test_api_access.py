@@ -83,7 +83,7 @@ def test_others_things_are_not_there(api):
                             for one, one2 in ((asset, job), (ID, ID)))  # fmt: skip
         assert (foreign.status_code, foreign.json()) == (missing.status_code, missing.json())
         assert foreign.status_code == 404
-    assert api.client.get("/v1/assets", headers=OTHER).json() == {"assets": []}
+    assert api.client.get("/v1/assets", headers=OTHER).json() == {"assets": [], "next": None}
     assert api.client.get("/v1/jobs", headers=OTHER).json() == {"jobs": [], "next": None}
     assert api.client.get(f"/v1/jobs/{job}", headers=SUBMITTER).status_code == 200
 
