@@ -20,6 +20,8 @@ from facefusion.provenance.signing.formats import SIDE_CAR, UNKNOWN, media_type_
 c2pa = load_library()
 LibraryError: type[Exception] = c2pa.C2paError
 """What it raises of its own."""
+SignatureError: type[Exception] = c2pa.C2paError.Signature
+"""What it raises where there is no signature, or no time stamp."""
 
 LARGEST_SIDE_CAR = 64 << 20
 """Bytes of a manifest beside a file that is kept; real ones have some thousands."""
@@ -55,28 +57,42 @@ class Building:
         self._builder.close()
         self._context.close()
 
-    def add_parent(self, path: Path) -> bool:
+    def add_parent(self, path: Path, *, keeps: bool = True) -> bool:
         """Name what the result was made of by its hash, and keep the manifest that it carries or that lies beside it.
 
+        Args:
+            path: of the file.
+            keeps: whether to take its manifest along; else it is said not to be readable.
+
         Returns:
-            Whether that could be kept; true where it has none.
+            Whether its manifest is kept; true where it has none.
 
         Raises:
-            OSError: the file cannot be read.
+            SigningError: the file cannot be read.
         """
         self._builder.set_intent(c2pa.C2paBuilderIntent.EDIT)
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            file.seek(0)
-            media_type = media_type_of(path, file)
-            try:
-                self._builder.add_ingredient(
-                    ingredient(digest, has_manifest=True) | self._beside(path, file), media_type, file
-                )
-            except LibraryError:
-                # Of a type that the library knows nothing of, it takes the word for it.
-                self._builder.add_ingredient(ingredient(digest, has_manifest=False), UNKNOWN, io.BytesIO())
-                return False
+        try:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                file.seek(0)
+                if keeps and self._add_whole(path, file, digest):
+                    return True
+        except OSError as error:
+            raise SigningError(
+                f"{path}, which it was made of, cannot be read any more: {error.strerror or error}",
+                "Bring it back, and run the same command again: it goes on from here.",
+            ) from error
+        # Of a type that the library knows nothing of, it takes the word for it.
+        self._builder.add_ingredient(ingredient(digest, has_manifest=False), UNKNOWN, io.BytesIO())
+        return False
+
+    def _add_whole(self, path: Path, file: BinaryIO, digest: str) -> bool:
+        media_type = media_type_of(path, file)
+        try:
+            said = ingredient(digest, has_manifest=True) | self._beside(path, file)
+            self._builder.add_ingredient(said, media_type, file)
+        except LibraryError:
+            return False
         return True
 
     def _beside(self, path: Path, file: BinaryIO) -> dict[str, object]:

@@ -6,7 +6,7 @@ import hashlib
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from facefusion.core.errors import OptionError, SetupError, SigningError
@@ -15,7 +15,7 @@ from facefusion.observability.events import EventSink, Notice
 from facefusion.provenance.manifests import Verdict, read_store
 from facefusion.provenance.records import Declaration
 from facefusion.provenance.rules import SPILL_MEGABYTES
-from facefusion.provenance.signing.building import Building, LibraryError
+from facefusion.provenance.signing.building import Building, LibraryError, SignatureError
 from facefusion.provenance.signing.credential import Credential, open_credential
 from facefusion.provenance.signing.definition import definition
 from facefusion.provenance.signing.formats import media_type_inside
@@ -25,6 +25,25 @@ from facefusion.provenance.signing.settings import SigningSettings
 REMEDY = "Name another signer with --signing-certificate, or do without a signature: --marking metadata."
 AGAIN = "Run it again; where that does not help, do without a signature: --marking metadata."
 WITHOUT_TIME = "See that the time-stamp authority can be reached, or leave --time-stamp-authority away."
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One file to sign; see :meth:`C2paSealer.seal`."""
+
+    file: Path
+    made: Path
+    """What is written in its place, or beside it."""
+    media_type: str | None
+    """None where its manifest lies beside it."""
+    declaration: Declaration
+    parent: Path | None
+    keeps: bool = True
+    """Whether the parent's own manifest is taken along."""
+
+
+class _UnfitError(SigningError):
+    """What was signed does not verify."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +68,10 @@ class C2paSealer:
         """
         media_type = media_type_inside(name)
         made = file.with_name(f"{file.name}.{'c2pa' if media_type is None else 'signed'}")
+        task = _Task(file, made, media_type, declaration, parent)
         try:
             with self._about(name):
-                if media_type is None:
-                    self._seal_beside(file, made, declaration, parent)
-                else:
-                    self._seal_inside(file, made, media_type, declaration, parent)
+                self._seal(task)
         except BaseException:
             made.unlink(missing_ok=True)
             raise
@@ -66,45 +83,60 @@ class C2paSealer:
         Raises:
             SetupError: it does not work.
         """
-        said = Declaration(deeds=(), program="FaceFusion")
+        said = definition(
+            Declaration(deeds=(), program="FaceFusion"),
+            has_parent=False,
+            whole=hashlib.sha256(b"rehearsal").digest(),
+        )
         try:
             with (
                 self._about(self.credential.certificate.path),
-                self._begin(said, None, hashlib.sha256(b"rehearsal").digest()) as building,
+                Building(self.credential, self.time_stamp_authority, said) as building,
             ):
                 building.beside()
         except SigningError as error:
             raise SetupError(f"results cannot be signed: {error.fault}", error.remedy) from error
 
-    def _seal_inside(
-        self, file: Path, made: Path, media_type: str, declaration: Declaration, parent: Path | None
-    ) -> None:
+    def _seal(self, task: _Task) -> None:
+        seal = self._seal_beside if task.media_type is None else self._seal_inside
+        try:
+            seal(task)
+        except (LibraryError, _UnfitError) as error:
+            if task.parent is None or isinstance(error, SignatureError):
+                raise
+            # Manifests of anybody's can be damaged in ways that nobody sees before they are copied.
+            seal(replace(task, keeps=False))
+
+    def _seal_inside(self, task: _Task) -> None:
+        file, made = task.file, task.made
+        assert task.media_type is not None
         spills = file.stat().st_size > SPILL_MEGABYTES << 20
         with (
-            self._begin(declaration, parent) as building,
+            self._begin(task) as building,
             file.open("rb") as source,
             made.open("w+b") as destination,
             scratch_in(file.absolute().parent) if spills else nullcontext(),
         ):
-            building.inside(media_type, source, destination)
-        _check(made, None, declaration)
+            building.inside(task.media_type, source, destination)
+        _check(made, None, task.declaration)
         shutil.copymode(file, made)
         flush(made)
         made.replace(file)
 
-    def _seal_beside(self, file: Path, made: Path, declaration: Declaration, parent: Path | None) -> None:
-        with file.open("rb") as source:
+    def _seal_beside(self, task: _Task) -> None:
+        with task.file.open("rb") as source:
             whole = hashlib.file_digest(source, "sha256").digest()
-        with self._begin(declaration, parent, whole) as building:
-            made.write_bytes(building.beside())
-        _check(file, made, declaration)
-        flush(made)
+        with self._begin(task, whole) as building:
+            task.made.write_bytes(building.beside())
+        _check(task.file, task.made, task.declaration)
+        flush(task.made)
 
     @contextmanager
-    def _begin(self, declaration: Declaration, parent: Path | None, whole: bytes | None = None) -> Iterator[Building]:
-        said = definition(declaration, has_parent=parent is not None, whole=whole)
+    def _begin(self, task: _Task, whole: bytes | None = None) -> Iterator[Building]:
+        parent = task.parent
+        said = definition(task.declaration, has_parent=parent is not None, whole=whole)
         with Building(self.credential, self.time_stamp_authority, said) as building:
-            if parent is not None and not building.add_parent(parent):
+            if parent is not None and not building.add_parent(parent, keeps=task.keeps):
                 self.events.emit(
                     Notice(
                         f"The manifest of {parent} cannot be read: the result's names that file by its hash only.",
@@ -140,15 +172,29 @@ def open_sealer(settings: SigningSettings, events: EventSink) -> C2paSealer:
         OptionError: the settings contradict each other, or one has no meaning.
         SetupError: certificate, key or command cannot be used.
     """
+    sealer = build_sealer(settings, events)
+    sealer.rehearse()
+    return sealer
+
+
+def build_sealer(settings: SigningSettings, events: EventSink) -> C2paSealer:
+    """Make ready to sign without a trial.
+
+    Args:
+        settings: who signs.
+        events: as of :func:`open_sealer`.
+
+    Raises:
+        OptionError: the settings contradict each other, or one has no meaning.
+        SetupError: certificate or key cannot be used.
+    """
     address = settings.time_stamp_authority
     if address is not None and not address.startswith(("http://", "https://")):
         raise OptionError(
             f"the time-stamp authority {address} is no address",
             "It begins with http:// or https://, as --time-stamp-authority wants it.",
         )
-    sealer = C2paSealer(open_credential(settings, events), events, address)
-    sealer.rehearse()
-    return sealer
+    return C2paSealer(open_credential(settings, events), events, address)
 
 
 def _check(file: Path, side_car: Path | None, declaration: Declaration) -> None:
@@ -160,7 +206,7 @@ def _check(file: Path, side_car: Path | None, declaration: Declaration) -> None:
     store = read_store(file, side_car)
     if store is None or store.verdict not in (Verdict.TRUSTED, Verdict.UNKNOWN_SIGNER):
         faults = "; ".join(store.faults) if store is not None else "there is no manifest"
-        raise SigningError(f"what was signed does not verify: {faults}", AGAIN)
+        raise _UnfitError(f"what was signed does not verify: {faults}", AGAIN)
     said = {action.source_type for action in store.manifests[0].actions}
     if declaration.source_type is not None and declaration.source_type.value not in said:
-        raise SigningError("what was signed does not say how the file came to be", AGAIN)
+        raise _UnfitError("what was signed does not say how the file came to be", AGAIN)

@@ -329,3 +329,37 @@ def test_two_results_of_one_sealer_differ_in_their_manifests_only(tmp_path, seal
         sealer.seal(path, path, declaration, None)
     assert packets_of(paths[0]) == packets_of(paths[1])
     assert active(paths[0])["label"] != active(paths[1])["label"]
+
+
+@pytest.mark.parametrize("suffix", [".png", ".mkv"])
+def test_a_source_whose_damage_shows_late_only_does_not_keep_the_result_from_being_signed(
+    tmp_path, sealer, declaration, suffix, heard, monkeypatch
+):
+    """A manifest can be damaged in ways that the library finds out when it signs."""
+    parent = make(tmp_path, ".mkv", seed=1)
+    sealer.seal(parent, parent, declaration, None).replace(sidecar_of(parent))
+    taken = building.Building._add_whole
+
+    def taking(self, path, file, digest):
+        self._builder.add_action({"action": "c2pa.created"})  # one too many, and without a source type
+        return taken(self, path, file, digest)
+
+    monkeypatch.setattr(building.Building, "_add_whole", taking)
+    path = make(tmp_path, suffix)
+    made = sealer.seal(path, path, declaration, parent)
+    assert store_of(path, made).verdict is Verdict.UNKNOWN_SIGNER
+    (said,) = active(path, made)["ingredients"]
+    assert said["description"].endswith(", with a manifest that cannot be read")
+    assert heard.notices == [f"The manifest of {parent} cannot be read: the result's names that file by its hash only."]
+
+
+def test_a_source_that_is_gone_is_asked_for(tmp_path, sealer, declaration):
+    path = make(tmp_path, ".png")
+    before = path.read_bytes()
+    with pytest.raises(SigningError) as raised:
+        sealer.seal(path, tmp_path / "result.png", declaration, tmp_path / "gone.jpg")
+    assert str(raised.value) == (
+        f"{tmp_path / 'result.png'}: {tmp_path / 'gone.jpg'}, which it was made of, cannot be read any more: No such "
+        "file or directory. Bring it back, and run the same command again: it goes on from here."
+    )
+    assert path.read_bytes() == before
