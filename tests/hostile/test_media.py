@@ -80,6 +80,14 @@ def test_no_video_takes_what_it_claims(of_videos: dict[str, Outcome]) -> None:
     assert [(name, each) for name, each in of_videos.items() if each.grown > FITTING] == []
 
 
+def test_marks_are_looked_for_in_all_of_them_without_an_error(tmp_path: Path) -> None:
+    for name, data in (*pictures(), *videos(tmp_path)):
+        (tmp_path / name).write_bytes(data)
+    outcomes = tried("marks", sorted(tmp_path.iterdir()))
+    assert {each.said for each in outcomes.values()} == {READ}
+    assert [(name, each) for name, each in outcomes.items() if each.grown > FITTING] == []
+
+
 @pytest.mark.parametrize("name", ["GIF", "PNG", "WEBP", "TIFF", "JPEG", "AVIF", "HEIF"])
 def test_an_image_is_not_read_whole_that_no_memory_holds(tmp_path: Path, name: str) -> None:
     path = tmp_path / "a.part"

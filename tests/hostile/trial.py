@@ -70,7 +70,14 @@ def load_graph(path: Path) -> None:
     OrtSession(request).run({"x": np.zeros(4, np.float32)})
 
 
-KINDS: dict[str, Callable[[Path], None]] = {"media": read_media, "graph": load_graph}
+def tell_marks(path: Path) -> None:
+    """Tell the marks of a file, as ``detect`` does."""
+    from facefusion.provenance.findings import look_at
+
+    look_at(path, None)
+
+
+KINDS: dict[str, Callable[[Path], None]] = {"media": read_media, "graph": load_graph, "marks": tell_marks}
 
 
 def _memory(name: str) -> int:
