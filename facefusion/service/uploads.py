@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import logging
 import os
 import secrets
 import time
@@ -16,12 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from facefusion.core.storage import FULL, flush, in_units
-from facefusion.service.errors import StorageFullError, TooLargeError, UnsupportedMediaError
+from facefusion.service.errors import ServiceUnavailableError, StorageFullError, TooLargeError, UnsupportedMediaError
 from facefusion.service.ledger import CLAIM_SECONDS, Ledger, MemoryLedger
 from facefusion.service.look import REMEDY, Content
 from facefusion.service.ports import FileStore
 from facefusion.service.records import Asset
 from facefusion.service.settings import GIGABYTE, ServiceSettings
+
+logger = logging.getLogger(__name__)
 
 HOUR = 3600.0
 ABANDONED_SECONDS = CLAIM_SECONDS
@@ -217,8 +220,11 @@ class Uploads:
         return self._ledger.claim(upload.owner, upload.part.name, size)
 
     def release(self, upload: Upload) -> None:
-        """Count an upload no longer: it was kept, or removed."""
-        self._ledger.release(upload.owner, upload.part.name)
+        """Count an upload no longer: it was kept, or removed. Where that cannot be noted, its claim lapses by itself."""
+        try:
+            self._ledger.release(upload.owner, upload.part.name)
+        except ServiceUnavailableError as error:
+            logger.warning("an upload that ended counts towards a quota for a while: %s", error)
 
 
 class Upload:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from facefusion.service.errors import StorageFullError, TooLargeError, UnsupportedMediaError
+from facefusion.service.errors import ServiceUnavailableError, StorageFullError, TooLargeError, UnsupportedMediaError
 from facefusion.service.ledger import MemoryLedger
 from facefusion.service.look import Content
 from facefusion.service.settings import ServiceSettings
@@ -131,6 +131,16 @@ def test_two_that_come_at_once_through_different_replicas_do_not_exceed_the_quot
     assert second.keep().size == 800
     second.close()
     assert sum(asset.size for asset in files.assets("ann")) == 1800
+
+
+def test_an_upload_that_was_kept_is_kept_though_its_claim_cannot_be_taken_back(files, parts, clock, caplog):
+    class Away(MemoryLedger):
+        def release(self, owner, upload):
+            raise ServiceUnavailableError("Redis cannot be used")
+
+    asset = send(Uploads(files, parts, LIMITS, look, clock, Away()), b"photo")
+    assert files.asset(asset.id) == asset
+    assert "an upload that ended counts towards a quota for a while: Redis cannot be used" in caplog.text
 
 
 def test_results_count_as_well(files, parts, clock):
