@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -58,9 +59,7 @@ class Certificate:
     @property
     def name(self) -> str:
         """Whom the signer's certificate names: an organisation, a name in it, or both."""
-        attributes = (self.own.subject.get_attributes_for_oid(kind) for kind in _NAMES)
-        texts = [str(found[0].value) for found in attributes if found]
-        return ", ".join(dict.fromkeys(texts)) or self.own.subject.rfc4514_string()
+        return _named(self.own)
 
 
 Kind = TypeVar("Kind", bound=x509.ExtensionType)
@@ -77,6 +76,7 @@ def read_certificate(path: Path) -> Certificate:
     certificate = load_certificate(path)
     _check_time(certificate.own, path)
     _check_purpose(certificate.own, path)
+    _check_chain(certificate)
     return certificate
 
 
@@ -98,6 +98,12 @@ def load_certificate(path: Path) -> Certificate:
             f"Convert it with: openssl x509 -inform DER -in FILE. {ANOTHER}",
         ) from error
     return Certificate(path, chain, _algorithm(chain[0], path))
+
+
+def _named(one: x509.Certificate) -> str:
+    attributes = (one.subject.get_attributes_for_oid(kind) for kind in _NAMES)
+    texts = [str(found[0].value) for found in attributes if found]
+    return ", ".join(dict.fromkeys(texts)) or one.subject.rfc4514_string()
 
 
 def _algorithm(own: x509.Certificate, path: Path) -> Algorithm:
@@ -138,6 +144,19 @@ def _check_purpose(own: x509.Certificate, path: Path) -> None:
     else:
         return
     raise SetupError(f"the certificate {path} is not for signing content: {fault}", ANOTHER)
+
+
+def _check_chain(certificate: Certificate) -> None:
+    """See that each one is vouched for by the next, as readers take them; how far up they go is theirs to judge."""
+    for one, issuer in pairwise(certificate.chain):
+        try:
+            one.verify_directly_issued_by(issuer)
+        except (InvalidSignature, TypeError, ValueError) as error:
+            raise SetupError(
+                f"in {certificate.path} the certificate of {_named(one)} is not vouched for by the next, that of "
+                f"{_named(issuer)}",
+                f"Put your own first, then the one of the authority that issued it, and so on. {ANOTHER}",
+            ) from error
 
 
 def _extension(own: x509.Certificate, kind: type[Kind]) -> Kind | None:

@@ -132,6 +132,16 @@ def test_a_key_of_another_kind(folder, heard, key):
     )
 
 
+def test_certificates_in_another_order(folder, heard):
+    certificate, key = write_pair(folder)
+    other = Root("Root of others")
+    certificate.write_text(certificate.read_text() + other.pem)
+    assert refusal(named(certificate, key), heard).startswith(
+        f"in {certificate} the certificate of Root of tests, Example is not vouched for by the next, that of Root of "
+        "others, Example. Put your own first, then the one of the authority that issued it, and so on."
+    )
+
+
 def test_a_certificate_that_cannot_be_read(folder, heard):
     missing = folder / "missing.pem"
     said = refusal(named(missing, missing), heard)
