@@ -220,7 +220,7 @@ class Uploads:
         return self._ledger.claim(upload.owner, upload.part.name, size)
 
     def release(self, upload: Upload) -> None:
-        """Count an upload no longer: it was kept, or removed. Where that cannot be noted, its claim lapses by itself."""
+        """Count an upload no longer: it was kept, or removed. Where that cannot be noted, its claim lapses."""
         try:
             self._ledger.release(upload.owner, upload.part.name)
         except ServiceUnavailableError as error:
