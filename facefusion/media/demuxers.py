@@ -16,6 +16,8 @@ DEMUXERS = (
     # streams of one codec, without a container
     "apv", "av1", "avs2", "avs3", "cavsvideo", "dirac", "dnxhd", "evc", "h261", "h263", "h264", "hevc", "m4v", "mjpeg",
     "mpegvideo", "obu", "smjpeg", "vc1", "vvc",
+    # animated images, whose sound and titles are asked for as of any video
+    "apng", "gif", "webp_pipe",
     # sound
     "aac", "ac3", "ac4", "aiff", "amr", "ape", "au", "caf", "dsf", "dts", "dtshd", "eac3", "flac", "loas", "mlp", "mp3",
     "mpc", "mpc8", "oma", "tak", "truehd", "tta", "voc", "w64", "wav", "wv",
