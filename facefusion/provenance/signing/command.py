@@ -58,9 +58,16 @@ def read_command(text: str, certificate: Certificate) -> SigningCommand:
         SetupError: it cannot be taken apart.
     """
     try:
-        words = tuple(shlex.split(text, posix=os.name == "posix"))
+        words = tuple(_words(text))
     except ValueError as error:
         raise SetupError(f"the signing command {text!r} cannot be taken apart: {error}", OPTION) from error
     if not words:
         raise SetupError("the signing command is empty", OPTION)
     return SigningCommand(words, certificate)
+
+
+def _words(text: str) -> list[str]:
+    """Words as the system's shell would tell them: backslashes part folders on Windows, and quotes stay with a word."""
+    if os.name == "posix":
+        return shlex.split(text)
+    return [word.strip('"') for word in shlex.split(text, posix=False)]

@@ -17,7 +17,7 @@ from facefusion.provenance.records import Declaration, Deed, SourceType
 from facefusion.provenance.rules import load_library
 from facefusion.provenance.signing.algorithm import Algorithm, algorithm_of, fits, sign
 from facefusion.provenance.signing.certificate import load_certificate
-from facefusion.provenance.signing.command import SigningCommand
+from facefusion.provenance.signing.command import SigningCommand, read_command
 from facefusion.provenance.signing.sealer import open_sealer
 from facefusion.provenance.signing.settings import SigningSettings
 from tests.provenance.signing.certificates import CLAIMS, Root, write_key, write_pair
@@ -245,6 +245,20 @@ def test_a_command_that_takes_no_end(folder):
     signing = SigningCommand((sys.executable, "-c", "import time; time.sleep(60)"), certificate, patience=0.2)
     with pytest.raises(SigningError, match="did not come to an end within 0 s"):
         signing(DATA)
+
+
+@pytest.mark.parametrize(
+    ("system", "text", "words"),
+    [
+        ("posix", "'/opt/my tools/sign' --slot 1", ("/opt/my tools/sign", "--slot", "1")),
+        ("nt", r'"C:\My Tools\sign.exe" --slot 1', (r"C:\My Tools\sign.exe", "--slot", "1")),
+    ],
+)
+def test_words_of_a_command_are_parted_as_the_system_does(folder, monkeypatch, system, text, words):
+    certificate = load_certificate(write_pair(folder)[0])
+    with monkeypatch.context() as patched:
+        patched.setattr("facefusion.provenance.signing.command.os.name", system)
+        assert read_command(text, certificate).words == words
 
 
 def test_a_command_is_given_to_no_shell(folder, heard, tmp_path):
