@@ -118,8 +118,17 @@ def _tables(dynamic_range: DynamicRange) -> _Tables:
         light_of_code=light.astype(np.float32),
         level_of_root=(255.0 * level).astype(np.float32),
         light_of_level=(np.interp(even, level, even) ** 4).astype(np.float32),
-        code_of_root=(255.0 * np.interp(even, light**0.25, even)).astype(np.float32),
+        code_of_root=(255.0 * _code_of_root(light, even)).astype(np.float32),
     )
+
+
+def _code_of_root(light: Light, codes: Light) -> Light:
+    """The codes whose light has each fourth root 0..1; of those that are as bright as it gets the lowest one.
+
+    PQ's codes go on beyond what a table holds: the brightest level would else be the end of PQ, ten times as bright.
+    """
+    count = int(np.argmax(light)) + 1
+    return np.interp(codes, light[:count] ** 0.25, codes[:count])
 
 
 def _shown_light(codes: Light, dynamic_range: DynamicRange) -> Light:

@@ -92,3 +92,12 @@ def test_what_is_pasted_has_the_light_of_what_is_around():
     picture.paste(crop, np.ones((64, 64), np.float32), here)
     for plane, was in zip(picture.planes, before, strict=True):
         assert np.abs(plane.astype(int) - was.astype(int)).mean() < 1.0
+
+
+@pytest.mark.parametrize("dynamic_range", HIGH)
+def test_the_brightest_level_is_the_brightest_light_that_is_looked_at(dynamic_range):
+    levels = np.linspace(250, 255, 501, dtype=np.float32)
+    codes = from_display(np.repeat(levels, 3).reshape(1, -1, 3), dynamic_range)[0, :, 0] / 255
+    assert codes[-1] == pytest.approx({DynamicRange.PQ: 0.7518, DynamicRange.HLG: 1.0}[dynamic_range], abs=0.001)
+    assert (np.diff(codes) >= 0).all()
+    assert np.diff(codes).max() < 0.05
