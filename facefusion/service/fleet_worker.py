@@ -137,7 +137,7 @@ def run_worker(
         DeskTerms(terms.patience, root, terms.retention_hours * HOUR, terms.private),
     )
     retention = Retention(files, queue, (files.sweep,), terms.retention_hours)
-    sweeping = Ticker(LOOK_SECONDS, FleetSweep(link, retention).look, "sweeping")
+    sweeping = Ticker(LOOK_SECONDS, FleetSweep(link, retention.sweep).look, "sweeping")
     try:
         with contextlib.closing(sweeping):
             sweeping.start()

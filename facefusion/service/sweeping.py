@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from facefusion.core.errors import FaceFusionError
 from facefusion.service.redis_link import RedisLink
-from facefusion.service.retention import SWEEP_SECONDS, Retention
+from facefusion.service.retention import SWEEP_SECONDS
 
 logger = logging.getLogger(__name__)
 
@@ -19,18 +20,18 @@ class FleetSweep:
 
     Args:
         link: to Redis, where workers take turns.
-        retention: erases.
+        sweep: erases.
     """
 
-    def __init__(self, link: RedisLink, retention: Retention) -> None:
+    def __init__(self, link: RedisLink, sweep: Callable[[], object]) -> None:
         self._link = link
-        self._retention = retention
+        self._sweep = sweep
 
     def look(self) -> None:
         """Sweep, where it is to be done now; nothing that goes wrong comes out of it."""
         try:
             if self._link.call("SET", self._link.key(TURN), "1", "NX", "EX", round(SWEEP_SECONDS)):
-                self._retention.sweep()
+                self._sweep()
         except FaceFusionError as error:
             logger.warning("what has expired could not be erased: %s", error)
         except Exception:  # the next time may go better, and nothing may be kept for ever

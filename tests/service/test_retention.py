@@ -97,7 +97,7 @@ def test_what_was_made_for_a_job_that_was_cancelled_while_it_waited_goes_soon(re
     assert queue.find("a").state is JobState.CANCELLED
 
 
-def test_segments_of_a_job_go_soon_after_its_result_and_are_not_looked_for_again(retention, files, queue, clock, tmp_path):
+def test_segments_of_a_job_go_soon_after_its_result_and_are_not_looked_for_again(retention, files, queue, clock):
     put(queue, job("a"))
     queue.take(0)
     queue.finish("a", JobState.COMPLETED, result=Result("ab", 6, "video/mp4", ".mp4", clock.now + SECONDS))

@@ -34,7 +34,7 @@ def link(redis_url):
 
 def test_one_worker_at_a_time_sweeps_and_not_too_often(link):
     sweeps = Sweeps()
-    workers = [FleetSweep(link, sweeps) for _ in range(3)]
+    workers = [FleetSweep(link, sweeps.sweep) for _ in range(3)]
     for worker in workers:
         worker.look()
     assert sweeps.count == 1
@@ -49,7 +49,7 @@ def test_one_worker_at_a_time_sweeps_and_not_too_often(link):
 def test_what_goes_wrong_is_said_and_tried_again_the_next_time(link, caplog, error):
     sweeps = Sweeps()
     sweeps.error = error
-    worker = FleetSweep(link, sweeps)
+    worker = FleetSweep(link, sweeps.sweep)
     worker.look()
     assert "what has expired could not be erased" in caplog.text
     sweeps.error = None
@@ -61,7 +61,7 @@ def test_what_goes_wrong_is_said_and_tried_again_the_next_time(link, caplog, err
 def test_without_redis_nothing_is_swept(redis_server, caplog):
     link, sweeps = RedisLink(redis_server.url), Sweeps()
     redis_server.kill()
-    FleetSweep(link, sweeps).look()
+    FleetSweep(link, sweeps.sweep).look()
     assert sweeps.count == 0
     assert "what has expired could not be erased: Redis cannot be used" in caplog.text
     link.close()
