@@ -137,6 +137,7 @@ FORMED = {
     "jwt_issuer": "https://login.example.org/realms/faces",
     "jwt_keys_url": "https://login.example.org/keys?set=1",
     "metrics_address": "[::1]:7861",
+    "storage_url": "s3://faces.example/jobs.1",
     "redis_url": "rediss://redis.example.org:6380/1",
     "face_map": "he == she 50%.png=my face.jpg+her's ++ mine.jpg",
     "output_image_resolution": "1280x720",
