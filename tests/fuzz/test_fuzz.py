@@ -59,8 +59,8 @@ def check(cases: list[dict[str, Any]]) -> None:
 
 
 def test_one_of_each(fuzz: Fuzz) -> None:
-    cases = fuzz(48, 3)
-    assert len(cases) == 48
+    cases = fuzz(80, 3)
+    assert len(cases) == 80
     check(cases)
 
 

@@ -18,7 +18,14 @@ from av.audio.stream import AudioStream
 from PIL import Image
 
 from facefusion.jobs.store import JobStore
+from facefusion.observability.events import Fanout
+from facefusion.provenance.records import Declaration, Deed, SourceType, sidecar_of
+from facefusion.provenance.signing.sealer import open_sealer
+from facefusion.provenance.signing.settings import SigningSettings
+from facefusion.provenance.xmp.packet import packet
+from facefusion.provenance.xmp.write import write_xmp
 from tests.media.clips import decode, make_clip, planes_of
+from tests.provenance.signing.certificates import write_pair
 from tests.scripts.conftest import FACES, REPOSITORY
 from tests.toys.deep_faces import deep_face
 
@@ -195,10 +202,21 @@ def caches(folder: Path) -> list[Victim]:
     return [Victim(str(path), path.read_bytes(), words, output, is_own=True, codes=(0,)) for path in files]
 
 
-def marked(results: list[Path]) -> list[Victim]:
-    """Results, whose marks are told."""
-    codes = (0, 1, 2, 5, 6)
-    return [Victim(path.name, path.read_bytes(), ("detect", path.name), codes=codes) for path in results]
+def marked(results: list[Path]) -> Iterator[Victim]:
+    """Results of every format with marks in them, or beside them, which are told."""
+    keys = Path("keys")
+    keys.mkdir(exist_ok=True)
+    certificate, key = write_pair(keys)
+    sealer = open_sealer(SigningSettings(signing_certificate=certificate, signing_key=key), Fanout())
+    said = Declaration((Deed("face_swapper", SourceType.COMPOSITE, {"mesh": "ab" * 32}),), "FaceFusion 1.2")
+    for path in results:
+        write_xmp(path, path.suffix, packet(SourceType.COMPOSITE))
+        beside = sealer.seal(path, path, said, None)
+        words, codes = ("detect", path.name, "--log-level", "warn"), (0, 1, 2, 5, 6)
+        if beside is not None:
+            side = beside.rename(sidecar_of(path))
+            yield Victim(side.name, side.read_bytes(), words, codes=codes)
+        yield Victim(path.name, path.read_bytes(), words, codes=codes)
 
 
 def model(folder: Path, models: Path) -> Victim:
