@@ -88,6 +88,20 @@ def test_marks_are_looked_for_in_all_of_them_without_an_error(tmp_path: Path) ->
     assert [(name, each) for name, each in outcomes.items() if each.grown > FITTING] == []
 
 
+def test_an_upload_is_taken_or_refused_without_telling_where_it_lies(tmp_path: Path) -> None:
+    for number, (name, data) in enumerate((*pictures(), *videos(tmp_path))):
+        (tmp_path / f"{number:032x}.{name}.part").write_bytes(data)
+    outcomes = tried("upload", sorted(tmp_path.glob("*.part")))
+    for name, outcome in outcomes.items():
+        # What runs out of memory ends the process that looks; whoever waits for it says that it did not end well.
+        assert outcome.said == READ or outcome.said.startswith(("UnsupportedMediaError: ", "ResourceError: ")), name
+        if outcome.said.startswith("UnsupportedMediaError"):
+            assert name not in outcome.said
+        assert outcome.grown <= FITTING, name
+    refused = [name for name, outcome in outcomes.items() if outcome.said != READ]
+    assert len(outcomes) / 4 < len(refused) < len(outcomes)
+
+
 @pytest.mark.parametrize("name", ["GIF", "PNG", "WEBP", "TIFF", "JPEG", "AVIF", "HEIF"])
 def test_an_image_is_not_read_whole_that_no_memory_holds(tmp_path: Path, name: str) -> None:
     path = tmp_path / "a.part"

@@ -77,7 +77,19 @@ def tell_marks(path: Path) -> None:
     look_at(path, None)
 
 
-KINDS: dict[str, Callable[[Path], None]] = {"media": read_media, "graph": load_graph, "marks": tell_marks}
+def take_upload(path: Path) -> None:
+    """Look into a file as the API does with what strangers send."""
+    from facefusion.service.look import look_here
+
+    look_here(path)
+
+
+KINDS: dict[str, Callable[[Path], None]] = {
+    "media": read_media,
+    "graph": load_graph,
+    "marks": tell_marks,
+    "upload": take_upload,
+}
 
 
 def _memory(name: str) -> int:
