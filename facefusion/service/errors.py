@@ -75,6 +75,10 @@ class QueueFullError(BusyError):
     """As many jobs wait as may."""
 
 
+FAIR_SHARES = 10
+"""The last of so many parts of the places in the queue is for owners who have not that many jobs waiting: nobody's pile
+shuts all others out."""
+
 MOST_KEPT = 30_000
 """Jobs of one owner that are known at a time, those among them that are final: each takes its place in memory."""
 

@@ -9,7 +9,14 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 
-from facefusion.service.errors import MOST_KEPT, ConflictError, NotFoundError, QueueFullError, too_many_kept
+from facefusion.service.errors import (
+    FAIR_SHARES,
+    MOST_KEPT,
+    ConflictError,
+    NotFoundError,
+    QueueFullError,
+    too_many_kept,
+)
 from facefusion.service.ledger import Ledger, MemoryLedger
 from facefusion.service.records import Fault, JobEvent, JobRecord, JobState, Priority, Progress, Result
 
@@ -48,7 +55,10 @@ class MemoryQueue:
                     return same_request(earlier, job)
             if sum(each.owner == job.owner for each in self._jobs.values()) >= self.most_kept:
                 raise too_many_kept(self.most_kept)
-            if sum(self._waiting().values()) >= most_waiting:
+            few = most_waiting // FAIR_SHARES
+            waiting = [each.owner for each in self._jobs.values() if each.state is JobState.QUEUED]
+            has_many = 0 < few <= waiting.count(job.owner)
+            if len(waiting) >= most_waiting - (few if has_many else 0):
                 raise QueueFullError(f"{most_waiting} jobs wait already", "Try again in a minute.", seconds=60)
             self._jobs[job.id] = job
             self._numbers[job.id] = 0

@@ -8,7 +8,14 @@ from typing import Any
 
 import redis.asyncio
 
-from facefusion.service.errors import MOST_KEPT, ConflictError, NotFoundError, QueueFullError, too_many_kept
+from facefusion.service.errors import (
+    FAIR_SHARES,
+    MOST_KEPT,
+    ConflictError,
+    NotFoundError,
+    QueueFullError,
+    too_many_kept,
+)
 from facefusion.service.ledger import Ledger
 from facefusion.service.records import JobEvent, JobRecord, JobState, Priority
 from facefusion.service.redis_ledger import RedisLedger
@@ -64,6 +71,7 @@ class RedisQueue:
             content_digest(job),
             ONCE_SECONDS,
             self.most_kept,
+            most_waiting // FAIR_SHARES,
             *dict.fromkeys(job.assets),
         )
         if outcome == "conflict":

@@ -70,6 +70,23 @@ def test_no_more_of_one_owner_are_known_than_may(queue):
     submit(queue, job(3))
 
 
+def test_the_last_places_are_for_who_has_few_jobs_waiting(queue):
+    for number in range(18):
+        submit(queue, job(number), most=20)
+    with pytest.raises(QueueFullError, match="20 jobs wait already"):
+        submit(queue, job(18), most=20)
+    submit(queue, job(18, owner="bob"), most=20)
+    submit(queue, job(19, owner="eve"), most=20)
+    with pytest.raises(QueueFullError):
+        submit(queue, job(20, owner="joe"), most=20)
+    queue.cancel("job0")
+    queue.cancel("job0")
+    submit(queue, job(20, owner="joe"), most=20)
+    for number in range(1, 18):
+        queue.cancel(f"job{number}")
+    submit(queue, job(21), most=20)
+
+
 def test_no_more_wait_than_may_and_a_known_key_is_answered(queue):
     submit(queue, job(1), "k", most=1)
     with pytest.raises(QueueFullError, match="1 jobs wait already"):

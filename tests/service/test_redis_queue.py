@@ -56,6 +56,20 @@ async def collect(queue, job_id, after=None):
     return [event async for event in queue.events(job_id, after)]
 
 
+def test_who_waits_is_counted_until_a_job_is_begun_or_ends(queue, leases, link):
+    for number, owner in ((1, "ann"), (2, "ann"), (3, "bob")):
+        submit(queue, job(number, owner=owner))
+    counted = link.key("waiting-of")
+    assert link.call("HGETALL", counted) == {"ann": "2", "bob": "1"}
+    complete(queue, leases, job(1))
+    take(leases, Unit("job3", PLAN))
+    queue.cancel("job3")
+    assert link.call("HGETALL", counted) == {"ann": "1"}
+    queue.cancel("job2")
+    queue.cancel("job2")
+    assert link.call("HGETALL", counted) == {}
+
+
 def test_results_count_for_their_owner_until_their_job_is_forgotten(queue, leases):
     for number, owner in ((1, "ann"), (2, "ann"), (3, "bob")):
         submit(queue, job(number, owner=owner))

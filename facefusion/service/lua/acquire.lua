@@ -20,7 +20,7 @@ redis.call('HSET', key('work', id), 'token:' .. unit, token, 'holder:' .. unit, 
 redis.call('ZADD', key('leases'), exactly(NOW + tonumber(lease)), name)
 if field(id, 'state') == 'queued' then
   redis.call('HSET', key('job', id), 'state', 'running', 'started', exactly(NOW))
-  redis.call('ZREM', key('waiting', field(id, 'priority')), id)
+  leave_waiting(id)
   tell(id)
 end
 return {'granted', tostring(token), tonumber(worked(id, 'tries:' .. unit) or '0')}

@@ -14,6 +14,7 @@
 --   unsent         units that a message has to be sent for, sorted by when
 --   sent:QUEUE     units whose message waits in a queue of Celery, sorted by when it was sent
 --   uses:ASSET     jobs that are not final and use an asset
+--   waiting-of     hash    how many of those each owner has
 --   kept           hash    bytes of the results that are kept, by owner
 --   coming:OWNER   hash    bytes of uploads on their way, each with the time of the claim
 --   breed:BREED    jobs that were planned by workers of a breed and are not final
@@ -140,11 +141,20 @@ local function plan_anew(id)
   tell(id)
 end
 
+-- A job waits no more; harmless where it did not.
+local function leave_waiting(id)
+  local record = record_of(id)
+  if redis.call('ZREM', key('waiting', record.priority), id) == 0 then return end
+  if redis.call('HINCRBY', key('waiting-of'), record.owner, -1) <= 0 then
+    redis.call('HDEL', key('waiting-of'), record.owner)
+  end
+end
+
 local function finish(id, state, kept)
   local record = record_of(id)
   count(state)
   redis.call('HSET', key('job', id), 'state', state, 'ended', exactly(NOW))
-  redis.call('ZREM', key('waiting', record.priority), id)
+  leave_waiting(id)
   for _, asset in ipairs(record.assets) do
     redis.call('SREM', key('uses', asset), id)
   end

@@ -1,8 +1,8 @@
 -- Queue a job once. ARGV: time, id, record, owner, priority, created, most that may wait, name of the idempotency key
 -- (empty for none), digest of the content, seconds for which that key counts, most jobs of the owner that are known at a
--- time, id of each asset ...
+-- time, places that are kept for owners who have fewer jobs waiting, id of each asset ...
 -- Gives a word and the id of the job that there is.
-local _, id, record, owner, priority, created, most, name, digest, lasts, kept = unpack(ARGV)
+local _, id, record, owner, priority, created, most, name, digest, lasts, kept, few = unpack(ARGV)
 
 -- Jobs whose time is over go whenever others come, so that what is kept stays bounded without anybody's help.
 for _, old in ipairs(redis.call('ZRANGEBYSCORE', key('ended'), '-inf', exactly(NOW), 'LIMIT', 0, 20)) do
@@ -21,14 +21,18 @@ local waiting = 0
 for _, each in ipairs({'high', 'normal', 'low'}) do
   waiting = waiting + redis.call('ZCARD', key('waiting', each))
 end
-if waiting >= tonumber(most) then return {'full', ''} end
+-- The last places are for owners who have few jobs among those that wait, so that nobody's pile shuts all others out.
+most, few = tonumber(most), tonumber(few)
+local own = tonumber(redis.call('HGET', key('waiting-of'), owner) or '0')
+if waiting >= most or (few > 0 and waiting >= most - few and own >= few) then return {'full', ''} end
 
 redis.call('HSET', key('job', id), 'record', record, 'priority', priority, 'state', 'queued', 'done', 0, 'rate', 0,
   'segments_done', 0, 'retries', 0)
 redis.call('ZADD', key('jobs'), created, id)
 redis.call('ZADD', key('jobs-of', owner), created, id)
 redis.call('ZADD', key('waiting', priority), created, id)
-for at = 12, #ARGV do
+redis.call('HINCRBY', key('waiting-of'), owner, 1)
+for at = 13, #ARGV do
   redis.call('SADD', key('uses', ARGV[at]), id)
 end
 if name ~= '' then
