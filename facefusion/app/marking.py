@@ -11,6 +11,7 @@ from facefusion import __version__
 from facefusion.app.marks_found import Marks, marks_of, term_of
 from facefusion.app.models import Models
 from facefusion.app.preconditions import Chosen
+from facefusion.catalogue.card import ModelCard
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import InputError
 from facefusion.core.report import MarkingReport, NotKept
@@ -23,6 +24,8 @@ from facefusion.provenance.side_car import check_side_car
 from facefusion.provenance.signing.settings import SigningSettings
 
 PROGRAM = f"FaceFusion {__version__}"
+DEEP_SWAPPER = "deep_swapper"
+
 NOT_MARKED = "The result is not marked: nothing was done to it that could be taken for a photograph."
 
 
@@ -159,9 +162,19 @@ def open_sealer(snapshot: Snapshot, events: EventSink) -> Sealer:
     return opened(snapshot.get(SigningSettings), events)
 
 
+def told_name(card: ModelCard, digest: str) -> str:
+    """What a result calls a model: its name, or the digest's beginning where the name may tell of a person.
+
+    Models of the deep swapper are called after those whom they make, and what a user brought is called as they like.
+    """
+    is_of_user = card.graph is not None and (card.graph.is_imported or card.graph.own)
+    return f"{card.kind} {digest[:12]}" if is_of_user or card.kind == DEEP_SWAPPER else card.name
+
+
 def _models_of(one: Chosen, snapshot: Snapshot, models: Models) -> Iterator[tuple[str, str]]:
     """The models that a processor runs, and the digests of their files."""
     kinds = one.kind.models(snapshot.get(one.entry.settings))
     digests: Mapping[str, str] = models.digests
+    cards = {card.name: card for card in (*models.cards.values(), *models.companions.values())}
     for file in models.files(kinds):
-        yield file.name, digests[file.name]
+        yield told_name(cards[file.name], digests[file.name]), digests[file.name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import av
@@ -10,8 +11,9 @@ import pytest
 from PIL import Image
 
 from facefusion.app.joined_marking import marks_of_joined
-from facefusion.app.marking import NOT_MARKED
+from facefusion.app.marking import NOT_MARKED, told_name
 from facefusion.app.marks_found import inherited
+from facefusion.catalogue.catalogue import Catalogue
 from facefusion.core.errors import UsageError
 from facefusion.core.report import MarkingReport
 from facefusion.core.stop import StopToken
@@ -165,3 +167,18 @@ def test_the_whole_says_the_strongest_that_its_parts_say(engine, run: Run, sink,
 
     run(parts[0], trim_frame_end=2)
     assert isinstance(marks_of_joined(snapshot, parts[:1], sink), Unmarked)
+
+
+def test_names_of_models_that_may_tell_of_a_person_are_not_told():
+    digest = "0123456789abcdef" * 4
+    catalogue = Catalogue.load()
+    gfpgan = catalogue.card("gfpgan_1.4")
+    assert told_name(gfpgan, digest) == "gfpgan_1.4"
+    somebody = catalogue.card("iperov/jane_doe_224", "deep_swapper")
+    assert told_name(somebody, digest) == "deep_swapper 0123456789ab"
+    assert gfpgan.graph is not None
+    imported = replace(gfpgan, name="jane_doe", graph=replace(gfpgan.graph, publication=None, parts=()))
+    assert imported.graph is not None
+    assert imported.graph.is_imported
+    assert told_name(imported, digest) == "face_enhancer 0123456789ab"
+    assert told_name(replace(imported, graph=replace(imported.graph, own=True)), digest) == "face_enhancer 0123456789ab"
