@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from facefusion.catalogue.card import ModelCard
@@ -11,7 +10,6 @@ from facefusion.content.analyse import ContentAnalyser
 from facefusion.content.base import ContentModel, Vote
 from facefusion.content.families import build_judge
 from facefusion.content.settings import ContentAnalyserSettings
-from facefusion.core.report import ContentReport
 from facefusion.observability.events import EventSink, Notice
 
 if TYPE_CHECKING:
@@ -45,16 +43,13 @@ def content_filter(
     Raises:
         ModelError: a model's graph does not fit its family.
     """
-    for name in imported_filters(models):
+    imported = imported_filters(models)
+    for name in imported:
         message = f"The content filter {name} is not of the catalogue: it was imported on this machine."
         events.emit(Notice(message, warning=True))
     judge = _judge(snapshot.get(ContentAnalyserSettings), models, runners, events)
-    return ContentAnalyser(judge, str(subject.info.path), _duration(subject, trim), float(subject.info.start_time))
-
-
-def content_report(content: ContentAnalyser, models: Models) -> ContentReport:
-    """What the filter saw, and which of its models were imported."""
-    return replace(content.report, imported=imported_filters(models))
+    info = subject.info
+    return ContentAnalyser(judge, str(info.path), _duration(subject, trim), float(info.start_time), imported)
 
 
 def imported_filters(models: Models) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from facefusion.config.origin import DEFAULT
 from facefusion.config.request import named_output
 from facefusion.config.settings import PathsSettings
 from facefusion.config.state import Snapshot
-from facefusion.core.errors import UsageError
+from facefusion.core.errors import ContentRefusedError, UsageError
 from facefusion.core.own_file import OwnFile
 from facefusion.core.report import ContentReport, RunReport
 from facefusion.core.storage import refusal
@@ -107,7 +107,9 @@ class ReportFile:
             ResourceError: the disk is full.
         """
         about = {"kind": type(error).__name__, "message": message}
-        self._write({**self._head(status, exit_code), "error": about, **self._known()})
+        content = error.content if isinstance(error, ContentRefusedError) else None
+        known = {**self._known(), **({} if content is None else {"content": _content(content)})}
+        self._write({**self._head(status, exit_code), "error": about, **known})
 
     def _check(self) -> None:
         paths = self._snapshot.get(PathsSettings)

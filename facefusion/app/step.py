@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from facefusion.app.calibration import thread_plans
-from facefusion.app.content import content_filter, content_report, second_models
+from facefusion.app.content import content_filter, second_models
 from facefusion.app.faces import analyser_recipe, build_analyser, build_masker
 from facefusion.app.label import labels_of
 from facefusion.app.marking import ResultMarking
@@ -208,7 +208,7 @@ class Step:
             lost_frames=processed.damage.lost,
             resumed_frames=processed.resumed,
             threads=resources.threads(models),
-            content=content_report(ready.content, models),
+            content=ready.content.report,
             marking=ready.marking.report(),
         )
 

@@ -37,14 +37,23 @@ class ContentAnalyser:
         duration: of the part of the target that is worked on, in seconds, 0 for an image; none where unknown, and then
             only :meth:`finish` decides.
         origin: the time of a target's first frame in seconds, from which a player counts.
+        imported: names of those networks that a user brought in, for the report.
     """
 
-    def __init__(self, model: ContentModel, path: str, duration: float | None, origin: float = 0.0) -> None:
+    def __init__(
+        self,
+        model: ContentModel,
+        path: str,
+        duration: float | None,
+        origin: float = 0.0,
+        imported: Sequence[str] = (),
+    ) -> None:
         self._model = model
         self._path = path
         self._is_image = duration == 0
         self._expected = None if duration is None else max(1, math.ceil(duration / INTERVAL))
         self._origin = origin
+        self._imported = tuple(imported)
         self._start: float | None = None
         self._next = -math.inf
         self._looked_at = 0
@@ -55,7 +64,9 @@ class ContentAnalyser:
     @property
     def report(self) -> ContentReport:
         """What was seen so far."""
-        return ContentReport(self._looked_at, self._counted, tuple(self._times), self._highest, self._model.limits)
+        return ContentReport(
+            self._looked_at, self._counted, tuple(self._times), dict(self._highest), self._model.limits, self._imported
+        )
 
     def observe(self, frame: Frame) -> None:
         """Look at the next frame, if its time has come.
@@ -134,7 +145,9 @@ class ContentAnalyser:
             where = times_in_words(self._times, self._counted)
             seen = f"{share} most likely {show} sexual content, {where}"
         return ContentRefusedError(
-            f"{self._path} was refused by the content filter: {seen}", "Nothing was written. Use another target."
+            f"{self._path} was refused by the content filter: {seen}",
+            "Nothing was written. Use another target.",
+            self.report,
         )
 
 

@@ -38,7 +38,10 @@ fault and the remedy apart and joins them, so neither can be forgotten.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from facefusion.core.report import ContentReport
 
 
 class FaceFusionError(Exception):
@@ -192,10 +195,20 @@ class JobBusyError(JobError):
 
 
 class ContentRefusedError(FaceFusionError):
-    """The content filter refused the target."""
+    """The content filter refused the target.
+
+    Args:
+        fault: see the base.
+        remedy: see the base.
+        content: what it saw.
+    """
 
     exit_code = 3
     http_status = 451
+
+    def __init__(self, fault: str, remedy: str = "", content: ContentReport | None = None) -> None:
+        super().__init__(fault, remedy)
+        self.content = content
 
 
 class Stopped(BaseException):

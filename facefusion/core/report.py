@@ -34,12 +34,12 @@ class ThreadPlan:
 
 @dataclass(frozen=True, slots=True)
 class ContentReport:
-    """What the content filter saw of a target that it let pass, or has not done with."""
+    """What the content filter saw of a target."""
 
     looked_at: int
     """Pictures."""
     counted: int
-    """Those of them that most likely show sexual content; few enough."""
+    """Those of them that most likely show sexual content."""
     times: tuple[float, ...]
     """When the first of those are shown, in seconds from the target's beginning."""
     scores: Mapping[str, float]
