@@ -239,3 +239,14 @@ def test_a_result_whose_report_fails_is_there_all_the_same(capsys, monkeypatch):
         "error: result.mp4 is complete, but not its report: report.json cannot be written: the disk is full. Free some "
         "space. Close programs that use it. Name another file with --report.\n"
     )
+
+
+def test_a_refusal_is_reported_with_what_the_filter_saw():
+    content = ContentReport(4, 2, (0.0, 1.0), {"open_nsfw": 0.97}, {"open_nsfw": 0.8})
+    assert main(WORDS, FakeApplication(failure=ContentRefusedError("it is refused", "", content))) == 3
+    assert written()["content"] == {
+        "filters": [{"name": "open_nsfw", "limit": 0.8, "highest": 0.97, "imported": False}],
+        "looked_at": 4,
+        "counted": 2,
+        "counted_at": [0.0, 1.0],
+    }

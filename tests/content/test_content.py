@@ -156,6 +156,17 @@ def test_a_refusal_for_one_picture_is_said_of_one():
         run(analyser_of(model, duration=0.5), model, [0])
 
 
+def test_a_refusal_carries_what_was_seen():
+    model = Scores([0.9])
+    analyser = ContentAnalyser(Judge("mine", model, LIMIT), "clip.mp4", 0.5, imported=("mine",))
+    with pytest.raises(ContentRefusedError) as refused:
+        run(analyser, model, [0])
+    content = refused.value.content
+    assert content == analyser.report
+    assert content is not None
+    assert (content.looked_at, content.counted, content.scores, content.imported) == (1, 1, {"mine": 0.9}, ("mine",))
+
+
 def test_times_count_from_what_a_player_shows_first():
     model = Scores([0.9] * 12)
     analyser = analyser_of(model, origin=10.0)
