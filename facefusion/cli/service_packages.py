@@ -9,7 +9,7 @@ from facefusion.core.errors import SetupError
 
 PACKAGES = frozenset(
     {
-        "celery", "fastapi", "httpx", "jwt", "kombu", "limits", "multipart", "obstore", "prometheus_client",
+        "celery", "fastapi", "httpx", "httpx2", "jwt", "kombu", "limits", "multipart", "obstore", "prometheus_client",
         "pydantic", "python_multipart", "pynvml", "redis", "sse_starlette", "starlette", "uvicorn",
     }
 )  # fmt: skip

@@ -17,8 +17,8 @@ SHORTEST_TOKEN = 16
 SHORTEST_KEY = 32
 """Bytes of a key for HS256, which RFC 7518, 3.2 wants as long as the hash."""
 
-TOKEN, KEY, REDIS = "API_TOKEN", "API_JWT_SECRET", "REDIS_URL"
-VARIABLES = (TOKEN, KEY, REDIS)
+TOKEN, KEY, REDIS, CALLBACK = "API_TOKEN", "API_JWT_SECRET", "REDIS_URL", "API_CALLBACK_SECRET"
+VARIABLES = (TOKEN, KEY, REDIS, CALLBACK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,8 @@ class Secrets:
     jwt_key: str | None = field(default=None, repr=False)
     """Signs tokens of single users (HS256)."""
     redis_url: str | None = field(default=None, repr=False)
+    callback_secret: str | None = field(default=None, repr=False)
+    """Signs calls to those who asked for them."""
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Secrets:
@@ -38,12 +40,14 @@ class Secrets:
         Raises:
             SetupError: one cannot be read, or is so short that it can be guessed.
         """
-        token, key, redis = (secret_of(environment, name) for name in VARIABLES)
+        token, key, redis, callback = (secret_of(environment, name) for name in VARIABLES)
         if token is not None and len(token) < SHORTEST_TOKEN:
             raise _too_short(TOKEN, SHORTEST_TOKEN)
         if key is not None and len(key.encode()) < SHORTEST_KEY:
             raise _too_short(KEY, SHORTEST_KEY)
-        return cls(token, key, redis)
+        if callback is not None and len(callback.encode()) < SHORTEST_KEY:
+            raise _too_short(CALLBACK, SHORTEST_KEY)
+        return cls(token, key, redis, callback)
 
 
 def secret_of(environment: Mapping[str, str], name: str) -> str | None:

@@ -102,6 +102,9 @@ class Metrics:
         self._load_seconds = Counter("facefusion_model_load_seconds", "Seconds of loading models.", registry=None)
         self._hits = Counter("facefusion_model_cache_hits", "Jobs that found a model loaded.", ["model"], registry=None)
         self._segments = Counter("facefusion_segments", "Segments of videos that were finished.", registry=None)
+        self._calls = Counter(
+            "facefusion_callbacks", "Tries to call whoever asked for it at a job's end.", ["outcome"], registry=None
+        )
         self._requests = Counter(
             "facefusion_http_requests", "Requests to the API.", ["method", "route", "status"], registry=None
         )
@@ -195,6 +198,14 @@ class Metrics:
         where = self._route(route)
         self._requests.labels(known, where, str(status)).inc()
         self._answers.labels(where).observe(max(seconds, 0.0))
+
+    def called_back(self, outcome: str) -> None:
+        """Count a try to call somebody at a job's end.
+
+        Args:
+            outcome: one of those of :mod:`.callbacks`.
+        """
+        self._calls.labels(outcome).inc()
 
     def watch(self, collector: Collector) -> None:
         """Have a collector tell as well what it finds whenever it is asked."""

@@ -10,8 +10,8 @@ from facefusion.observability.context import working_on
 
 LIBRARIES = ("uvicorn", "uvicorn.error", "uvicorn.access", "celery", "celery.task", "celery.worker", "kombu")
 """Loggers that bring handlers of their own, whose lines no machine reads."""
-SILENT = ("uvicorn.access",)
-"""What they say is in the audit log already, and there without names of assets."""
+SILENT = ("uvicorn.access", "httpx2")
+"""What they say is in the audit log already, and there without names of assets and of those who are called."""
 
 
 @contextmanager

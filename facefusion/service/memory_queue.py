@@ -18,6 +18,7 @@ from facefusion.service.errors import (
     too_many_kept,
 )
 from facefusion.service.ledger import Ledger, MemoryLedger
+from facefusion.service.outbox import MemoryOutbox, Outbox
 from facefusion.service.records import Fault, JobEvent, JobRecord, JobState, Priority, Progress, Result
 
 WATCH_SECONDS = 0.1
@@ -44,6 +45,9 @@ class MemoryQueue:
         self.most_kept = MOST_KEPT
         """Jobs of one owner that are known at a time."""
         self.ledger: Ledger = MemoryLedger()
+        """As the port has it."""
+        self._calls = MemoryOutbox(clock)
+        self.outbox: Outbox = self._calls
         """As the port has it."""
 
     def submit(self, job: JobRecord, *, idempotency_key: str | None, most_waiting: int) -> JobRecord:
@@ -103,6 +107,7 @@ class MemoryQueue:
             del self._jobs[job_id], self._numbers[job_id]
             self._keys = {key: value for key, value in self._keys.items() if value != job_id}
             self._cancelled.discard(job_id)
+            self._calls.cross_out(job_id)
             self._changed.notify_all()
 
     async def events(self, job_id: str, after: str | None) -> AsyncIterator[JobEvent]:
@@ -204,6 +209,8 @@ class MemoryQueue:
         self._numbers[job_id] += 1
         if "state" in changes and job.state.is_final:
             self._ended[job.state] += 1
+            if job.callback is not None:
+                self._calls.put(job)
         self._changed.notify_all()
         return job
 
@@ -214,7 +221,9 @@ def same_request(earlier: JobRecord, job: JobRecord) -> JobRecord:
     Raises:
         ConflictError: it is not the same.
     """
-    asked, before = ((one.step, one.sources, one.target, one.extension, one.priority) for one in (job, earlier))
+    asked, before = (
+        (one.step, one.sources, one.target, one.extension, one.priority, one.callback) for one in (job, earlier)
+    )
     if asked != before:
         raise ConflictError(
             "the idempotency key was used for another job", "Use a new key for each job, and the same to repeat one."

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from facefusion.service.ledger import Ledger
+from facefusion.service.outbox import Outbox
 from facefusion.service.records import Asset, JobEvent, JobRecord, JobState, Priority, Result
 
 
@@ -19,6 +20,9 @@ class JobQueue(Protocol):
 
     ledger: Ledger
     """Of uploads on their way, where whoever shares the jobs sees it."""
+
+    outbox: Outbox
+    """Of calls that are to be made for jobs that are at their end."""
 
     def submit(self, job: JobRecord, *, idempotency_key: str | None, most_waiting: int) -> JobRecord:
         """Queue a job.

@@ -131,6 +131,8 @@ class JobRecord:
     fault: Fault | None = None
     report: Mapping[str, object] | None = None
     """Of the run, fit for JSON, without paths."""
+    callback: str | None = None
+    """Address to call when the job is at its end."""
     retries: int = 0
     """Segments that were begun again since their worker was lost or failed."""
     alone: bool = False

@@ -17,9 +17,11 @@ from facefusion.service.errors import (
     too_many_kept,
 )
 from facefusion.service.ledger import Ledger
+from facefusion.service.outbox import Outbox
 from facefusion.service.records import JobEvent, JobRecord, JobState, Priority
 from facefusion.service.redis_ledger import RedisLedger
 from facefusion.service.redis_link import BLOCK_SECONDS, RedisLink, reaching
+from facefusion.service.redis_outbox import RedisOutbox
 from facefusion.service.redis_records import content_digest, event_of, job_of, record_text
 
 KEPT_SECONDS = 7 * 24 * 3600.0
@@ -53,6 +55,8 @@ class RedisQueue:
         self.most_kept = MOST_KEPT
         """Jobs of one owner that are known at a time."""
         self.ledger: Ledger = RedisLedger(link)
+        """See the port."""
+        self.outbox: Outbox = RedisOutbox(link)
         """See the port."""
 
     def submit(self, job: JobRecord, *, idempotency_key: str | None, most_waiting: int) -> JobRecord:

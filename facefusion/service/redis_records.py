@@ -22,6 +22,7 @@ def record_text(job: JobRecord) -> str:
             "assets": list(job.assets),
             "extension": job.extension,
             "created": job.created,
+            **({} if job.callback is None else {"callback": job.callback}),
         }
     )
 
@@ -29,6 +30,8 @@ def record_text(job: JobRecord) -> str:
 def content_digest(job: JobRecord) -> str:
     """What is the same for two requests for the same."""
     content = [job.owner, job.priority.value, job.step, job.sources, job.target, job.extension]
+    if job.callback is not None:
+        content.append(job.callback)
     return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -45,6 +48,7 @@ def job_of(job_id: str, fields: Mapping[str, str]) -> JobRecord:
         target=record["target"],
         extension=record["extension"],
         created=record["created"],
+        callback=record.get("callback"),
         started=_seconds(fields.get("started")),
         ended=_seconds(fields.get("ended")),
         progress=progress_of(fields),

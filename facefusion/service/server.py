@@ -21,6 +21,8 @@ from facefusion.service.api.app import create_app
 from facefusion.service.api.service import Service
 from facefusion.service.audit import AuditLog
 from facefusion.service.auth import Gate, address_to_bind
+from facefusion.service.callback_hosts import CallbackHosts
+from facefusion.service.callbacks import Caller, Courier, signing_key
 from facefusion.service.connections import PatientProtocol
 from facefusion.service.environment import Secrets
 from facefusion.service.health import Readiness, audit_look, disk_look, queue_look, storage_look
@@ -132,6 +134,7 @@ def _assemble(
     audit = AuditLog(settings.audit_path or storage / AUDIT_FILE)
     audit.check()
     least = round(settings.minimum_free_space * GIGABYTE)
+    hosts = CallbackHosts(settings.callback_hosts)
     return Service(
         settings=settings,
         gate=gate,
@@ -145,9 +148,25 @@ def _assemble(
         readiness=Readiness(
             {"queue": queue_look(queue), "storage": storage_look(files, least), "audit": audit_look(audit)}
         ),
+        callbacks=hosts,
+        courier=_courier(hosts, secrets, queue, audit, metrics) if hosts.are_any else None,
         exposition=metrics.exposition,
         observe=metrics.request_answered,
     )
+
+
+def _courier(hosts: CallbackHosts, secrets: Secrets, queue: JobQueue, audit: AuditLog, metrics: Metrics) -> Courier:
+    """Who makes calls at the end of jobs.
+
+    Raises:
+        SetupError: there is nothing to sign them with.
+    """
+    if secrets.callback_secret is None:
+        raise SetupError(
+            "--callback-hosts lets jobs have somebody called, and there is no secret to sign that with",
+            "Set API_CALLBACK_SECRET, which receivers verify calls with, or API_CALLBACK_SECRET_FILE.",
+        )
+    return Courier(queue.outbox, hosts, Caller(signing_key(secrets.callback_secret)), audit, metrics.called_back)
 
 
 def listen(host: str, port: int) -> socket.socket:

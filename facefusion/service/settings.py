@@ -110,6 +110,15 @@ class ServiceSettings:
     requests_per_minute: int = option(
         600, "requests that one user may make in a minute; 0 for any number", minimum=0, scope=Scope.RUN, own=True
     )
+    callback_hosts: tuple[str, ...] = option(
+        (),
+        "hosts that jobs may have called at their end, such as example.org or example.org:8443; nobody where empty. "
+        "http://example.org is called in the clear, private:hooks.lan may have an address of a private network. Needs "
+        "API_CALLBACK_SECRET",
+        scope=Scope.RUN,
+        metavar="HOST",
+        own=True,
+    )
     jwt_issuer: str | None = option(
         None,
         "address of the OAuth2 or OpenID Connect issuer whose tokens are accepted",

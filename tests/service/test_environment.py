@@ -30,7 +30,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
     )
 
 
-@pytest.mark.parametrize(("name", "least"), [("API_TOKEN", 16), ("API_JWT_SECRET", 32)])
+@pytest.mark.parametrize(("name", "least"), [("API_TOKEN", 16), ("API_JWT_SECRET", 32), ("API_CALLBACK_SECRET", 32)])
 def test_what_can_be_guessed_is_refused_and_not_repeated(name, least):
     with pytest.raises(SetupError) as failed:
         Secrets.of({name: "qx" * (least // 2 - 1)})

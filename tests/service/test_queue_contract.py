@@ -164,3 +164,58 @@ def test_the_end_is_told_to_whoever_watches(queue):
 
     found = asyncio.run(asyncio.wait_for(watch(), 30))
     assert found[-1].state is JobState.CANCELLED
+
+
+CALLED = "https://example.org/hook"
+
+
+def test_a_job_with_a_callback_is_in_the_outbox_from_its_end_on(queue):
+    submit(queue, job(1, callback=CALLED))
+    submit(queue, job(2))
+    assert queue.find("job1").callback == CALLED
+    assert queue.outbox.take(60) is None
+    queue.cancel("job1")
+    queue.cancel("job2")
+    call = queue.outbox.take(60)
+    assert (call.job, call.tries) == (queue.find("job1"), 1)
+    assert call.job.state is JobState.CANCELLED
+    assert queue.outbox.take(60) is None
+
+
+def test_a_call_that_was_taken_is_due_again_unless_it_is_crossed_out(queue):
+    submit(queue, job(1, callback=CALLED))
+    queue.cancel("job1")
+    assert queue.outbox.take(0).tries == 1
+    assert queue.outbox.take(0).tries == 2
+    queue.outbox.postpone("job1", 60)
+    assert queue.outbox.take(0) is None
+    queue.outbox.postpone("job1", 0)
+    assert queue.outbox.take(0).tries == 3
+    queue.outbox.cross_out("job1")
+    queue.outbox.cross_out("job1")
+    queue.outbox.postpone("job1", 0)
+    assert queue.outbox.take(0) is None
+
+
+def test_the_call_of_a_job_that_is_erased_is_not_made(queue):
+    submit(queue, job(1, callback=CALLED))
+    queue.cancel("job1")
+    queue.erase("job1")
+    assert queue.outbox.take(0) is None
+
+
+def test_calls_are_made_in_the_order_of_their_jobs_ends_and_each_by_one(queue):
+    for number in range(1, 9):
+        submit(queue, job(number, callback=CALLED))
+        queue.cancel(f"job{number}")
+    assert queue.outbox.take(60).job.id == "job1"
+    with ThreadPoolExecutor(8) as pool:
+        taken = [call.job.id for call in pool.map(lambda _: queue.outbox.take(60), range(16)) if call is not None]
+    assert sorted(taken) == [f"job{number}" for number in range(2, 9)]
+
+
+def test_another_callback_under_one_key_is_another_job(queue):
+    submit(queue, job(1, callback=CALLED), "k")
+    assert submit(queue, job(2, target=job(1).target, callback=CALLED), "k").id == "job1"
+    with pytest.raises(ConflictError):
+        submit(queue, job(3, target=job(1).target), "k")

@@ -62,14 +62,16 @@ def _document(app: FastAPI, service: Service) -> dict[str, Any]:
 @contextlib.asynccontextmanager
 async def _life(app: FastAPI) -> AsyncIterator[None]:
     service: Service = app.state.service
-    sweeping = asyncio.create_task(_sweep(service))
+    tasks = [asyncio.create_task(_sweep(service))]
+    if service.courier is not None:
+        tasks.append(asyncio.create_task(service.courier.run()))
     try:
         yield
     finally:
         service.streams.ending.set()
-        sweeping.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await sweeping
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _sweep(service: Service) -> None:

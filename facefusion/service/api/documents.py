@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from facefusion.service import records
+from facefusion.service.callback_hosts import LONGEST_URL
 from facefusion.service.records import JobState, Priority
 
 ID = r"^[0-9a-f]{32}$"
@@ -74,6 +75,20 @@ class AssetList(Document):
         return cls(assets=[AssetDocument.of(asset) for asset in assets], next=assets[-1].id if is_more else None)
 
 
+class CallbackRequest(Document):
+    """Whom to call when the job is at its end."""
+
+    url: Annotated[
+        str,
+        Field(
+            max_length=LONGEST_URL,
+            description="Address of a host that the operator allows. It gets a POST with the job's id and state, "
+            "signed as Standard Webhooks has it; see docs/api.md.",
+            examples=["https://example.org/hooks/faces"],
+        ),
+    ]
+
+
 class JobRequest(Document):
     """What is to be made."""
 
@@ -115,6 +130,9 @@ class JobRequest(Document):
         ),
     ] = None
     priority: Annotated[Priority, Field(description="Which of the waiting jobs come first.")] = Priority.NORMAL
+    callback: Annotated[
+        CallbackRequest | None, Field(description="Whom to call at the job's end; nobody where left out.")
+    ] = None
 
 
 class ProgressDocument(Document):

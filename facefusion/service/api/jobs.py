@@ -65,6 +65,7 @@ def submit(
             target=target.id,
             extension=body.extension or target.extension,
             created=service.clock(),
+            callback=None if body.callback is None else service.callbacks.check(body.callback.url),
         )
         check_job(service.rules, job, target, sources)
         service.uploads.check_quota(principal.subject)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 from facefusion.service.audit import AuditLog
 from facefusion.service.auth import Gate
+from facefusion.service.callback_hosts import CallbackHosts
+from facefusion.service.callbacks import Courier
 from facefusion.service.errors import RateLimitError
 from facefusion.service.health import Readiness
 from facefusion.service.ports import FileStore, JobQueue
@@ -95,6 +97,10 @@ class Service:
     audit: AuditLog
     readiness: Readiness
     exposition: Exposition
+    callbacks: CallbackHosts = field(default_factory=lambda: CallbackHosts(()))
+    """Whom jobs may have called at their end."""
+    courier: Courier | None = None
+    """Makes those calls; none where nobody may be called."""
     observe: Observer | None = None
     """Told of each answer."""
     clock: Callable[[], float] = time.time

@@ -10,6 +10,7 @@
 --   jobs, jobs-of:OWNER    sorted by the time of submission
 --   waiting:PRIORITY       jobs that nobody has begun, sorted likewise
 --   ended                  final jobs, sorted by when they are forgotten
+--   calls                  final jobs whose end somebody is still to be told of, sorted by when
 --   leases         units in work, sorted by when their lease lapses
 --   unsent         units that a message has to be sent for, sorted by when
 --   sent:QUEUE     units whose message waits in a queue of Celery, sorted by when it was sent
@@ -161,6 +162,7 @@ local function finish(id, state, kept)
   forget_units(id)
   redis.call('DEL', key('unfit', id))
   redis.call('ZADD', key('ended'), exactly(NOW + kept), id)
+  if record.callback then redis.call('ZADD', key('calls'), exactly(NOW), id) end
   tell(id)
   redis.call('EXPIRE', key('events', id), EVENTS_SECONDS)
 end
@@ -183,6 +185,7 @@ local function forget_job(id)
   end
   redis.call('ZREM', key('jobs'), id)
   redis.call('ZREM', key('ended'), id)
+  redis.call('ZREM', key('calls'), id)
   redis.call('DEL', key('job', id), key('events', id), key('work', id))
 end
 

@@ -1,0 +1,137 @@
+"""Whom the service calls when a job is at its end: hosts that the operator allows, and nobody else.
+
+A service that calls what a client names is a way into the network that it stands in. So each host is listed by the
+operator, an address of a private network counts only where the list says so of that very host, and what was checked is
+what is connected to: a name that leads elsewhere a moment later changes nothing.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from facefusion.core.errors import OptionError
+from facefusion.service.problems import FieldFault, FieldsError
+
+FIELD = "callback.url"
+LONGEST_URL = 2000
+"""Characters."""
+PORTS = {"https": 443, "http": 80}
+
+ENTRY = re.compile(
+    r"(?P<private>private:)?(?:(?P<scheme>https?)://)?"
+    r"(?P<host>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{1,5}))?"
+)
+"""Of the operator's list."""
+GRAPHIC = re.compile(r"[\x21-\x7e]+")
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+"""Addresses that stand for one of IPv4 (RFC 6052)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """Who is called."""
+
+    scheme: str
+    host: str
+    """A name, or an address without brackets."""
+    port: int
+    path: str
+    """With what is asked for; begins with ``/``."""
+    may_be_private: bool
+    """Whether the host may have an address that is not public."""
+
+    @property
+    def authority(self) -> str:
+        """As the header Host has it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+class CallbackHosts:
+    """The operator's list.
+
+    Args:
+        entries: ``example.org``, ``example.org:8443``; ``http://example.org`` where it may be called in the clear;
+            ``private:hooks.lan`` where its address may be one of a private network.
+
+    Raises:
+        OptionError: one cannot be understood.
+    """
+
+    def __init__(self, entries: Iterable[str]) -> None:
+        self._allowed: dict[tuple[str, str, int], bool] = {}
+        for entry in entries:
+            match = ENTRY.fullmatch(entry.lower())
+            port = int(match["port"]) if match and match["port"] else None
+            if match is None or (port is not None and not 0 < port < 1 << 16):
+                raise OptionError(
+                    f"--callback-hosts {entry} names no host",
+                    "Write example.org, example.org:8443, http://example.org or private:hooks.lan.",
+                )
+            scheme = match["scheme"] or "https"
+            key = (scheme, match["host"].strip("[]"), port or PORTS[scheme])
+            self._allowed[key] = self._allowed.get(key, False) or match["private"] is not None
+
+    @property
+    def are_any(self) -> bool:
+        """Whether anybody may be called at all."""
+        return bool(self._allowed)
+
+    def check(self, url: str) -> str:
+        """Make sure that an address may be called; gives it as it is kept.
+
+        Raises:
+            FieldsError: it may not.
+        """
+        self.callee(url)
+        return url
+
+    def callee(self, url: str) -> Callee:
+        """Who an address leads to.
+
+        Raises:
+            FieldsError: it is none, or leads to somebody who may not be called.
+        """
+        if not self._allowed:
+            raise _refused("this service calls nobody back: its operator allows no hosts. Leave callback out.")
+        if len(url) > LONGEST_URL or not GRAPHIC.fullmatch(url) or "\\" in url or "#" in url:
+            raise _refused(f"this is no address of {LONGEST_URL} characters at most without spaces and fragment.")
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise _refused("this is no address.") from error
+        scheme, host = parts.scheme.lower(), (parts.hostname or "").lower()
+        if scheme not in PORTS or not host or "@" in parts.netloc:
+            raise _refused("this is no address that begins with https:// and a host, without a user.")
+        key = (scheme, host, PORTS[scheme] if port is None else port)
+        if key not in self._allowed:
+            raise _refused("the operator does not allow to call this host, in this way, on this port.")
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        return Callee(*key, path, self._allowed[key])
+
+
+def is_public(address: Address) -> bool:
+    """Whether an address is one of the open network: none of a private one, of this machine, or of many at once.
+
+    Addresses that stand for another one are judged by that: IPv4 in IPv6 (mapped, 6to4, Teredo, NAT64).
+    """
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
+        if inner is None and address in NAT64:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(inner)
+        if address.is_site_local:
+            return False
+    return address.is_global and not address.is_multicast
+
+
+def _refused(detail: str) -> FieldsError:
+    return FieldsError([FieldFault(FIELD, detail)])
