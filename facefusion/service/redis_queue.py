@@ -84,7 +84,7 @@ class RedisQueue:
             )
         if outcome == "full":
             raise QueueFullError(f"{most_waiting} jobs wait already", "Try again later.")
-        if outcome == "many":
+        if outcome == "too many":
             raise too_many_kept(self.most_kept)
         if outcome == "queued" and self._announce is not None:
             self._announce()

@@ -16,7 +16,7 @@ if name ~= '' then
   end
 end
 if redis.call('EXISTS', key('job', id)) == 1 then return {'conflict', id} end
-if redis.call('ZCARD', key('jobs-of', owner)) >= tonumber(kept) then return {'many', ''} end
+if redis.call('ZCARD', key('jobs-of', owner)) >= tonumber(kept) then return {'too many', ''} end
 local waiting = 0
 for _, each in ipairs({'high', 'normal', 'low'}) do
   waiting = waiting + redis.call('ZCARD', key('waiting', each))
