@@ -10,7 +10,9 @@ from facefusion.content.settings import ContentAnalyserSettings
 from facefusion.core.errors import OptionError
 from facefusion.faces.settings import FaceSelectorSettings
 from facefusion.inference.settings import ExecutionSettings
+from facefusion.provenance.label_settings import LabelSettings
 from facefusion.provenance.settings import MarkingSettings
+from facefusion.provenance.watermark_settings import WatermarkSettings
 from facefusion.service.problems import FieldsError
 from facefusion.service.steps import MACHINES, StepRules, step_snapshot
 
@@ -85,10 +87,18 @@ def test_the_content_filter_is_the_operators(base, rules):
     assert "content_analyser_model" in offering.json_schema()["properties"]
 
 
-def test_every_setting_of_the_content_filter_is_held(schema, rules):
-    held = {spec.name for spec in schema if spec.group is ContentAnalyserSettings}
+@pytest.mark.parametrize("group", [ContentAnalyserSettings, MarkingSettings, LabelSettings, WatermarkSettings])
+def test_every_setting_of_filter_and_marks_is_held(schema, rules, group):
+    held = {spec.name for spec in schema if spec.group is group}
     assert held
     assert held.isdisjoint(spec.name for spec in rules.choosable)
+    assert set(faults(rules, **dict.fromkeys(held, "1"))) == {f"step.{name}" for name in held}
+
+
+def test_the_operators_label_is_on_what_clients_order(base):
+    rules = StepRules(base.with_values({"label": "made by machines", "content_analyser_second": "open_nsfw"}))
+    step = rules.frozen({"processors": ["face_debugger"]})
+    assert (step["label"], step["content_analyser_second"]) == ("made by machines", "open_nsfw")
 
 
 @pytest.mark.parametrize("name", ["target_path", "face_map", "nonsense", "execution_providers"])
