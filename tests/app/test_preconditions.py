@@ -60,6 +60,7 @@ def test_what_can_be_done_passes_without_any_file() -> None:
         ({"output_path": Path("out.jpg")}, UsageError, "output_path", ".jpg does not name a format for the video"),
         ({"output_path": Path("out.wav")}, UsageError, "output_path", ".wav does not name a format for the video"),
         ({"workflow_mode": "image-to-image"}, UsageError, "workflow_mode", "takes images only"),
+        ({"label": "one\ntwo"}, OptionError, "label", "this cannot be drawn: U+000A"),
         (
             {"output_video_pixel_format": "x"},
             OptionError,
