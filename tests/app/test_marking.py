@@ -143,6 +143,16 @@ def test_a_broken_packet_of_the_target_is_replaced_which_is_said(still: Still, r
     assert any(notice.startswith("The XMP data of the target is left out, since ") for notice in report.notices)
 
 
+def test_a_packet_that_a_jpeg_cannot_hold_makes_room_for_the_mark(still: Still, run: Run, tmp_path, models):
+    target, output = tmp_path / "target.webp", tmp_path / "out.jpg"
+    long = packet(SourceType.ENHANCED).replace(b"<rdf:RDF", b"<!-- " + b"x" * 70_000 + b" --><rdf:RDF", 1)
+    with Image.open(still.path) as image:
+        image.save(target, xmp=long)
+    report = run(output, target_path=target, trim_frame_end=None, models_path=models, marking="metadata")
+    assert source_types(output) == (COMPOSITE,)
+    assert any("XMP data, which is longer than the 65000 bytes" in notice for notice in report.not_kept)
+
+
 @pytest.mark.parametrize(
     ("said", "kept"),
     [
