@@ -79,9 +79,9 @@ def test_segments_of_two_processes_join_to_the_file_that_one_run_makes(
     for number in (0, 2):
         records[number] = json.loads((folder / f"segment-00000{number}-{TOKEN}.json").read_text())
 
-    there = sum(path.stat().st_size for path in folder.glob("*.mkv"))
+    taken = sum(path.stat().st_size for path in folder.glob("*.mkv"))
     with monkeypatch.context() as full:
-        full.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=there - 1))
+        full.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=taken - 1))
         with pytest.raises(DiskFullError, match=rf"^{tmp_path} has .* and the result will take .* at the least"):
             engine.join(snapshot, plan, folder, records, sink, stop)
     report = engine.join(snapshot, plan, folder, records, sink, stop)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 
 from facefusion.core.report import MarkingReport, NotKept, RunReport
@@ -92,4 +94,4 @@ def test_the_summary_as_values():
 )  # fmt: skip
 def test_what_the_result_says_of_itself_is_told(marking, said):
     assert summary_lines(report(marking=marking))[-1] == f"marked as    {said}"
-    assert summary_fields(report(marking=marking))["marking"]["mode"] == marking.mode
+    assert summary_fields(report(marking=marking))["marking"] == asdict(marking)
