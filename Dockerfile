@@ -25,11 +25,12 @@ ENV TZ=${TZ} \
     LANG=C.UTF-8 \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1
-# ffmpeg is for the encoders that PyAV lacks; libgl1 and libglib2.0 are for OpenCV.
+# ca-certificates vouch for who is asked over HTTPS: a bucket, an issuer of tokens, who is called at a job's end. ffmpeg is for the
+# encoders that PyAV lacks; libgl1 and libglib2.0 are for OpenCV.
 # hadolint ignore=DL3008
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-        ffmpeg libgl1 libglib2.0-0t64 python3 tzdata \
+        ca-certificates ffmpeg libgl1 libglib2.0-0t64 python3 tzdata \
     && rm -rf /var/lib/apt/lists/* \
     && test -f "/usr/share/zoneinfo/${TZ}" \
     && ln -snf "/usr/share/zoneinfo/${TZ}" /etc/localtime \

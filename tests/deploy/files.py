@@ -14,7 +14,8 @@ DEPLOY = ROOT / "deploy"
 COMPOSE = ROOT / "docker-compose.yml"
 OVERRIDE = DEPLOY / "compose.tmpfs.yml"
 MACHINES = DEPLOY / "compose.machines.yml"
-COMPOSE_FILES = (COMPOSE, OVERRIDE, MACHINES)
+IN_A_BUCKET = DEPLOY / "compose.bucket.yml"
+COMPOSE_FILES = (COMPOSE, OVERRIDE, MACHINES, IN_A_BUCKET)
 MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
 OWN_IMAGE = "facefusion:"
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
+import boto3
 import obstore
 import pytest
 from obstore.exceptions import PermissionDeniedError, UnauthenticatedError
@@ -173,3 +175,18 @@ def test_a_secret_may_be_a_file_and_no_address_is_a_server_by_accident(shared_s3
         open_bucket(f"s3://{BUCKET}", {**variables, "AWS_SECRET_ACCESS_KEY_FILE": str(tmp_path / "no")}, 1.0)
     with pytest.raises(SetupError, match="the address of the object storage is none"):
         open_bucket(f"s3://{BUCKET}", {**variables, "AWS_ENDPOINT_URL": "127.0.0.1:9000"}, 1.0)
+
+
+def test_a_storage_takes_the_rule_for_uploads_that_were_broken_off(shared_s3: S3Server) -> None:
+    client = boto3.client(
+        "s3",
+        endpoint_url=shared_s3.url,
+        region_name=VARIABLES["AWS_REGION"],
+        aws_access_key_id="key",
+        aws_secret_access_key="secret",
+    )
+    rules = json.loads((Path(__file__).parents[2] / "deploy" / "bucket-lifecycle.json").read_text())
+    client.put_bucket_lifecycle_configuration(Bucket=BUCKET, LifecycleConfiguration=rules)
+    kept = client.get_bucket_lifecycle_configuration(Bucket=BUCKET)["Rules"]
+    assert [rule["AbortIncompleteMultipartUpload"] for rule in kept] == [{"DaysAfterInitiation": 1}]
+    client.close()
