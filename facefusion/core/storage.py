@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from facefusion.core.errors import DiskFullError, FaceFusionError, OutputError, ResourceError
+from facefusion.core.errors import DiskFullError, FaceFusionError, OutputError
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 """No space left, or none of the user's share."""

@@ -237,7 +237,7 @@ def test_what_other_programs_take_meanwhile_counts(tmp_path):
 
 def test_a_step_that_does_not_fit_its_limit_is_refused_with_the_figure_needed(tmp_path):
     card = FakeCard(8 * GIB)
-    with pool(card, limit=1 * GIB) as shared, pytest.raises(ResourceError) as refused:
+    with pool(card, limit=1 * GIB) as shared, pytest.raises(VideoMemoryError) as refused:
         shared.expect(models(tmp_path, "abcdefgh"))
     assert str(refused.value) == (
         "the models of this step take about 1.3 GB of video memory, and --gpu-memory-limit allows 1 GB. "
@@ -252,7 +252,7 @@ def test_a_step_that_does_not_fit_its_limit_is_refused_with_the_figure_needed(tm
 def test_a_step_that_does_not_fit_what_is_free_is_refused_with_the_figure_needed(tmp_path):
     card = FakeCard(8 * GIB)
     card.others = 7 * GIB
-    with pool(card) as shared, pytest.raises(ResourceError) as refused:
+    with pool(card) as shared, pytest.raises(VideoMemoryError) as refused:
         shared.expect(models(tmp_path, "abcdefgh"))
     assert str(refused.value) == (
         "the models of this step take about 1.3 GB of video memory, and 1 GB are free on device 0 (card 0). "
