@@ -235,7 +235,12 @@ class OrtSession:
                 f"{self._name}: ONNX Runtime gave {', '.join(obtained)} instead of {wanted.name}",
                 f"Check that the driver and {wanted.package} fit each other, or add cpu to --execution-providers.",
             )
-        signature = GraphSignature(_values(session.get_inputs()), _values(session.get_outputs()))
+        try:
+            signature = GraphSignature(_values(session.get_inputs()), _values(session.get_outputs()))
+        except UnicodeDecodeError as error:
+            path = self._request.model.path
+            fault = f"{self._name}: {path} cannot be read as a graph (a name in it is no text)"
+            raise ModelError(fault, _DAMAGED) from error
         return signature, runs_of(session, signature, self._request.options)
 
     def _replay_no_more(self, runs: Runs, error: ReplayError) -> None:
