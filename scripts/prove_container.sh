@@ -16,7 +16,7 @@ export repository environment interpreter machine
 token="$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')"
 password="$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')"
 queue=16390 api=17860
-folders=(models temp logs storage .caches)
+folders=(models temp logs storage .caches .trust)
 declare -A running=()
 
 leave() {
@@ -139,7 +139,7 @@ url="redis://:$password@127.0.0.1:$queue/0"
 start api 17861 "API_TOKEN=$token" "REDIS_URL=$url" -- serve
 start worker 17862 "REDIS_URL=$url" -- worker
 wait_for "$server/health/ready"
-wait_for http://127.0.0.1:17862/metrics
+wait_for http://127.0.0.1:17862/health/ready
 [ "$(curl -s -o /dev/null -w '%{http_code}' "$server/v1/jobs")" = 401 ] || fail "it answers without a token"
 
 echo "== the demo, from upload to result"
@@ -149,6 +149,7 @@ job="$(ask -H 'Content-Type: application/json' -d "{\"sources\": [\"$source\"], 
     "$server/v1/jobs" | field id)"
 state=queued
 for _ in $(seq 300); do
+    kill -0 "${running[worker]}" || fail "the worker ended"
     state="$(ask "$server/v1/jobs/$job" | field state)"
     case "$state" in queued | running) sleep 1 ;; *) break ;; esac
 done
