@@ -205,8 +205,6 @@ class ResultObject:
         kept: what is known of it.
     """
 
-    path: Path | None = None
-
     def __init__(self, bucket: Bucket, kept: Kept) -> None:
         self._bucket = bucket
         self._kept = kept

@@ -104,10 +104,6 @@ class ResultFile(Protocol):
     """A result, to be read where it is."""
 
     @property
-    def path(self) -> Path | None:
-        """Where it lies; none where that is no folder of this machine."""
-
-    @property
     def size(self) -> int:
         """Bytes."""
 

@@ -283,9 +283,10 @@ class UnitDesk:
         job = self._queue.find(job_id)
         if job is not None and not job.state.is_final:
             return
+        if job is not None and ended_here:
+            self._voice.job_ended(job)
+        # Last, since the storage may be away; then whoever sweeps does it.
         if job is None or job.state is not JobState.COMPLETED:
             self._files.erase_job(job_id)
         else:
             self._files.erase_segments(job_id)
-        if job is not None and ended_here:
-            self._voice.job_ended(job)
