@@ -176,8 +176,8 @@ def test_an_entry_that_is_longer_than_the_file_is_an_error_that_says_so(tmp_path
 def test_a_name_that_is_no_text_is_an_error_that_says_so(tmp_path: Path) -> None:
     path = saved(tmp_path / "own.onnx", [helper.make_node("Identity", ["x"], ["y"])])
     model = onnx.load(path)
-    model.graph.output[0].type.tensor_type.shape.dim.add(dim_param="side_of_y")
-    path.write_bytes(model.SerializeToString().replace(b"side_of_y", b"side\xffof\xffy"))
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "side_of_x"
+    path.write_bytes(model.SerializeToString().replace(b"side_of_x", b"side\xffof\xffx"))
     with pytest.raises(ModelError) as refused:
         load(path)
     assert str(refused.value) == f"own: {path} cannot be read as a graph (a name in it is no text). {REMEDY}"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from facefusion.core.errors import MediaError
 from facefusion.media.animation.facts import animation_facts
@@ -116,3 +118,18 @@ def test_an_image_is_not_read_whole_that_no_memory_holds(tmp_path: Path, name: s
             f"{path} is an image of {MOST_BYTES + 1} bytes, more than the {MOST_BYTES} that are accepted. "
             "Compress it, or scale it down first."
         )
+
+
+def test_a_page_of_a_tiff_that_does_not_say_how_large_it_is_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "a.tiff"
+    page = Image.new("L", (4, 4))
+    page.save(path, save_all=True, append_images=[page])
+    data, width = path.read_bytes(), struct.pack("<HH", 256, 4)
+    assert data.count(width) == 2
+    place = data.rindex(width)
+    path.write_bytes(data[:place] + struct.pack("<HH", 255, 4) + data[place + 4 :])
+    with pytest.raises(MediaError) as refused:
+        image_facts(path)
+    assert (
+        str(refused.value) == f"{path} is damaged (Missing dimensions). Get the file again or repair it in an editor."
+    )

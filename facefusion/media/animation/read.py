@@ -15,7 +15,7 @@ from facefusion.core.errors import MediaError
 from facefusion.core.values import Frame
 from facefusion.media.animation.facts import AnimationFacts, animation_facts
 from facefusion.media.damage import Damage
-from facefusion.media.image.opening import DAMAGE, opened
+from facefusion.media.image.opening import DAMAGE, SLIPS, opened
 from facefusion.media.image.read import picture_of_codes
 
 
@@ -83,7 +83,7 @@ class AnimationReader:
         try:
             image.seek(index + self.facts.still_first)
             image.load()
-        except DAMAGE:
+        except (*DAMAGE, *SLIPS):
             if index == 0:
                 raise
             self.damage.ended_early = True

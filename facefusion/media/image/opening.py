@@ -29,6 +29,9 @@ READ_FORMATS = (
 DAMAGE = (OSError, SyntaxError, ValueError, struct.error, EOFError)
 """What decoders raise on a file that is not whole."""
 
+SLIPS = (TypeError, LookupError, ArithmeticError, AttributeError)
+"""What decoders written in Python raise where they did not reckon with what a file lacks or says."""
+
 DECODERS = ("PIL", "pillow_heif")
 """Packages that an image is opened and decoded by."""
 
@@ -86,7 +89,7 @@ def opened(path: Path) -> Iterator[Image.Image]:
             f"{path} asks for more memory than there is",
             "If it is no large picture it is damaged: get it again. Else scale it down first, or close other programs.",
         ) from error
-    except RuntimeError as error:
+    except (RuntimeError, *SLIPS) as error:
         # As which Pillow passes on what libavif says of its data. One of our own is no fault of the file.
         if not _is_of_decoder(error):
             raise
