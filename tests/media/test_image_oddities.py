@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import struct
 import subprocess
 import sys
@@ -230,3 +231,9 @@ def test_a_profile_within_a_video_does_not_end_the_process(tmp_path):
     command = [sys.executable, "-c", code, str(tmp_path / "a.avi")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert (done.returncode, done.stdout) == (0, "32 32\n")
+
+
+def test_what_the_decoders_of_deep_images_tell_a_log_is_not_told_to_people(caplog):
+    """The error that follows says that the file is damaged."""
+    logging.getLogger("imagecodecs").warning("PNG warning: IDAT: incorrect data check")
+    assert caplog.records == []

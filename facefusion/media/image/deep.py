@@ -5,6 +5,7 @@ Pillow shows colour of any depth as 8 bits, and grey of 16 bits as the file has 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -26,6 +27,9 @@ PLANES, SEPARATE = 284, 2
 """TIFF's tag for how components lie, and its value where each has a plane of its own."""
 WHITE_IS_ZERO = 0
 PEAK = 65535
+
+# What is damaged is raised; that its decoders stumbled over it would be said in words of theirs.
+logging.getLogger("imagecodecs").setLevel(logging.ERROR)
 
 
 def deep_codes(path: Path, image: Image.Image, bit_depth: int) -> Plane:
