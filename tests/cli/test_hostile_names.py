@@ -31,7 +31,7 @@ NAMES = ("x" * 300, "file/below", "loop/a.jpg", "a\x1b[31m\nb.jpg")
 TAKES = [
     (command, spec)
     for command in COMMANDS
-    if command.name not in ("benchmark", "doctor")  # which measure, and look at the machine
+    if command.name not in ("benchmark", "doctor", "serve")  # which measure, look at the machine, and do not come back
     for spec in SCHEMA.of_command(command.name)
     if spec.type.scalar is Path or spec.name.endswith("_pattern")
 ]
