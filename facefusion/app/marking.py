@@ -15,12 +15,14 @@ from facefusion.catalogue.card import ModelCard
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import InputError
 from facefusion.core.report import MarkingReport, NotKept
+from facefusion.core.stop import StopToken
 from facefusion.media.finishing import Finishing
 from facefusion.observability.events import EventSink, Notice
 from facefusion.provenance.marker import Marker, Unmarked
 from facefusion.provenance.records import Declaration, Deed, Marking, Sealer, SourceType
 from facefusion.provenance.settings import MarkingSettings
 from facefusion.provenance.side_car import check_side_car
+from facefusion.provenance.signing.rehearsal import Rehearsal, is_at_hand
 from facefusion.provenance.signing.settings import SigningSettings
 
 PROGRAM = f"FaceFusion {__version__}"
@@ -36,15 +38,18 @@ class ResultMarking:
         mode: how much it says.
         target: what it is made of.
         found: the marks that the target carries.
-        sealer: signs it; none where it is not to be signed.
+        signing: signs it, or is being tried out for that; none where it is not to be signed.
         events: told of what becomes of the target's marks.
     """
 
-    def __init__(self, mode: Marking, target: Path, found: Marks, sealer: Sealer | None, events: EventSink) -> None:
+    def __init__(
+        self, mode: Marking, target: Path, found: Marks, signing: Sealer | Rehearsal | None, events: EventSink
+    ) -> None:
         self._mode = mode
         self._target = target
         self._found = found
-        self._sealer = sealer
+        self._signing = signing
+        self._sealer: Sealer | None = None
         self._events = events
         self._declared: SourceType | None = None
         self._marker: Marker | None = None
@@ -59,6 +64,7 @@ class ResultMarking:
         output: Path,
         events: EventSink,
         *,
+        is_moving: bool,
         sealing: bool = True,
     ) -> Self:
         """Look at the marks of what is read, and make sure that the result can be marked, before anything is done.
@@ -70,6 +76,7 @@ class ResultMarking:
             sources: images that faces are taken from.
             output: the result.
             events: told of marks that sources carry, and of what becomes of the target's.
+            is_moving: whether the result is a video, whose frames may take all memory that there is.
             sealing: whether this machine makes the result; else it cannot sign, and need not.
 
         Raises:
@@ -84,17 +91,33 @@ class ResultMarking:
                 if marks := marks_of(path):
                     events.emit(Notice(f"{path.name} {marks}."))
         is_to_be_signed = any((found.inherited, *(one.kind.makes for one in chosen)))
-        sealer = open_sealer(snapshot, events) if mode is Marking.FULL and sealing and is_to_be_signed else None
-        return cls(mode, target, found, sealer, events)
+        if mode is not Marking.FULL or not sealing or not is_to_be_signed:
+            return cls(mode, target, found, None, events)
+        if is_moving and not is_at_hand():
+            return cls(mode, target, found, Rehearsal(snapshot.get(SigningSettings)), events)
+        return cls(mode, target, found, open_sealer(snapshot, events), events)
 
-    def finishing(self, chosen: Sequence[Chosen], snapshot: Snapshot, models: Models) -> Finishing:
+    def close(self) -> None:
+        """Nobody waits any more for a signer that is being tried out."""
+        if isinstance(self._signing, Rehearsal):
+            self._signing.close()
+
+    def finishing(self, chosen: Sequence[Chosen], snapshot: Snapshot, models: Models, stop: StopToken) -> Finishing:
         """What marks the result at its end.
 
         Args:
             chosen: the processors, in order.
             snapshot: the settings in force.
             models: of the step.
+            stop: ends the wait for a signer that is tried out.
+
+        Raises:
+            SetupError: the result cannot be signed.
+            UsageError: likewise.
+            Stopped: a stop was requested.
         """
+        signing = self._signing
+        self._sealer = signing.sealer(self._events, stop) if isinstance(signing, Rehearsal) else signing
         deeds = tuple(Deed(one.entry.name, one.kind.makes, dict(_models_of(one, snapshot, models))) for one in chosen)
         declaration = Declaration(deeds, PROGRAM, self._found.inherited)
         self._declared = None if self._mode is Marking.OFF else declaration.source_type

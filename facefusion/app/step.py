@@ -155,7 +155,7 @@ class Step:
         self._check_output(subject, output)
         self._check_selection()
         self._tell(subject.info.notices)
-        marking = self._marking(target, photos, output, sealing=sealing)
+        marking = self._marking(subject, photos, output, sealing=sealing)
         store = open_store(self._snapshot, self._events, self._stop)
         threads = threads_per_run(subject.info, read_machine())
         plans = thread_plans() if subject.still is None else None
@@ -177,7 +177,7 @@ class Step:
         resources.pool.release_unneeded(models.files(self._kinds_per_frame()))
         self._stop.check()
         resources.pool.tally.clear()
-        finishing = marking.finishing(self._chosen, self._snapshot, models)
+        finishing = marking.finishing(self._chosen, self._snapshot, models, self._stop)
         return Ready(subject, output, work, content, resources, models, marking, finishing, time.perf_counter())
 
     def report(self, ready: Ready, processed: Processed) -> RunReport:
@@ -234,10 +234,20 @@ class Step:
             self._snapshot, ready.subject.info, ready.output, self._trim, self._replacement, names, ready.finishing
         )
 
-    def _marking(self, target: Path, photos: Photos, output: Path, *, sealing: bool) -> ResultMarking:
+    def _marking(self, subject: Subject, photos: Photos, output: Path, *, sealing: bool) -> ResultMarking:
         """What the result is to say of itself; see :meth:`~facefusion.app.marking.ResultMarking.open`."""
-        sources = dict.fromkeys(path for person in photos for path in person)
-        return ResultMarking.open(self._snapshot, self._chosen, target, sources, output, self._events, sealing=sealing)
+        marking = ResultMarking.open(
+            self._snapshot,
+            self._chosen,
+            subject.info.path,
+            dict.fromkeys(path for person in photos for path in person),
+            output,
+            self._events,
+            is_moving=subject.still is None,
+            sealing=sealing,
+        )
+        self._stack.callback(marking.close)
+        return marking
 
     def _required(self) -> tuple[Path, Path]:
         target, output = self._paths.target_path, self._paths.output_path
