@@ -12,17 +12,19 @@ from importlib.metadata import PackageNotFoundError, metadata
 
 from facefusion.catalogue.catalogue import Catalogue
 from scripts.supply.licences import PAGE, model_faults, package_faults, page, read_declared
-from scripts.supply.pins import ROOT, RUNTIME, pins
+from scripts.supply.pins import ROOT, RUNTIME, Pin, pins
 
 
-def licence_of(name: str) -> str | None:
-    """What an installed package states; none where it is not installed, or states nothing.
+def licence_of(pin: Pin) -> str | None:
+    """What an installed package states; none where it is not installed in that version, or states nothing.
 
     The field ``License`` of older packages is free text; what is no expression there counts as nothing.
     """
     try:
-        found = metadata(name).json
+        found = metadata(pin.name).json
     except PackageNotFoundError:
+        return None
+    if found.get("version") != pin.version:
         return None
     words = found.get("license_expression") or found.get("license")
     return words if isinstance(words, str) else None

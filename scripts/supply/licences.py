@@ -31,8 +31,8 @@ The licence of each package that the lists of requirements pin, and of each mode
 This repository passes none of them on: pip fetches the packages, and the program the models. Who passes on an image or
 an environment passes on what is in it; `NOTICE` tells what the wheels hold beside their own code."""
 
-Metadata = Callable[[str], str | None]
-"""The licence that an installed package states of itself, by its name: an SPDX expression, or none."""
+Metadata = Callable[[Pin], str | None]
+"""The licence that an installed package states of itself: an SPDX expression, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +66,18 @@ def stated(words: str | None) -> str | None:
 
 def package_faults(declared: Declared, packages: Iterable[Pin], metadata: Metadata) -> Iterator[str]:
     """What is not in order with the packages' licences, a line each."""
-    names = {pin.key for pin in packages}
-    for name in sorted(names):
+    pinned = {pin.key: pin for pin in packages}
+    for name, pin in sorted(pinned.items()):
         licence = declared.licences.get(name)
         if licence is None:
             yield f"{name} has no line in {DECLARED.name}: look its licence up and write it there"
             continue
-        says = stated(metadata(name))
+        says = stated(metadata(pin))
         if says is not None and says != licence:
             yield f"{name} states {says}, not {licence} as {DECLARED.name} says: look what changed"
         if not is_free(licence) and name not in declared.remarks:
             yield f"{name} is under {licence}, which needs a line among the remarks of {DECLARED.name}"
-    for name in sorted({*declared.licences, *declared.remarks} - names):
+    for name in sorted({*declared.licences, *declared.remarks} - pinned.keys()):
         yield f"{name} has a line in {DECLARED.name}, but nothing pins it any more"
 
 

@@ -85,12 +85,13 @@ def test_nobody_uses_the_card_while_another_session_is_recorded(card, tmp_path):
     card.record_seconds = 0.01
     plain = OrtSession(execution("cuda").requests(graph(tmp_path, "plain"), "cd" * 32, Device(0))[0])
     recorded = [replayed(tmp_path, name) for name in ("a", "b", "c")]
+    more = graph(tmp_path, "more")
     over = threading.Event()
 
     def run_on():
         while not over.is_set():
             check(plain, 2)
-            OrtSession(execution("cuda").requests(graph(tmp_path, "more"), "ef" * 32, Device(0))[0])
+            OrtSession(execution("cuda").requests(more, "ef" * 32, Device(0))[0])
 
     with ThreadPoolExecutor(5) as threads:
         others = [threads.submit(run_on) for _ in range(2)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,12 @@ def test_only_spdx_expressions_count_as_a_statement(words, expression):
 )  # fmt: skip
 def test_what_is_not_in_order_with_a_package_is_told(licences, remarks, says, told):
     assert list(package_faults(Declared(licences, remarks), [pin("a")], lambda _: says)) == told
+
+
+def test_a_package_speaks_for_its_own_version_only():
+    assert make_licences.licence_of(pin("pytest", version("pytest"))) == "MIT"
+    assert make_licences.licence_of(pin("pytest", "0.1")) is None
+    assert make_licences.licence_of(pin("no-such-package")) is None
 
 
 def test_a_model_in_the_image_has_to_be_free_and_another_to_tell_its_terms():
