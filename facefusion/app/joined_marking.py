@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from facefusion.app.marking import PROGRAM, open_sealer
-from facefusion.app.marks_found import inherited, manifests_of, marks_of
+from facefusion.app.marks_found import inherited, marks_of
 from facefusion.config.state import Snapshot
 from facefusion.media.finishing import Finishing
 from facefusion.observability.events import EventSink
@@ -31,8 +31,10 @@ def marks_of_joined(snapshot: Snapshot, parts: Sequence[Path], events: EventSink
         MediaError: a part cannot be read.
         SetupError: the whole cannot be signed.
     """
-    source_type = inherited(said for part in parts for said in marks_of(part).source_types)
+    found = [marks_of(part) for part in parts]
+    source_type = inherited(said for marks in found for said in marks.source_types)
     if source_type is None:
         return Unmarked()
-    sealer = open_sealer(snapshot, events) if any(map(manifests_of, parts)) else None
+    is_signed = any(marks.verdict is not None for marks in found)
+    sealer = open_sealer(snapshot, events) if is_signed else None
     return Marker(Declaration((Deed(DEED, source_type),), PROGRAM), parts[0], sealer)
