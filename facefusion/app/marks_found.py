@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from facefusion.provenance.manifests import STORE, Store, stores_of
 from facefusion.provenance.records import SourceType, found_sidecar_of
 from facefusion.provenance.xmp.read import source_types
-
-if TYPE_CHECKING:
-    from facefusion.provenance.manifests import Store
 
 MADE = frozenset(
     ("trainedAlgorithmicMedia", "compositeWithTrainedAlgorithmicMedia", "compositeSynthetic", "algorithmicMedia")
@@ -20,8 +17,6 @@ MADE = frozenset(
 stays at least a composite."""
 ENHANCED = "algorithmicallyEnhanced"
 
-STORE = bytes.fromhex("63327061 0011 0010 8000 00aa00389b71")
-"""The type of the box that holds all manifests of a file (C2PA specification, 11.1.4.1)."""
 EDGE = 1 << 20
 """Bytes at either end of a file in which a manifest begins, wherever formats keep one: before the pictures, or behind
 them."""
@@ -66,15 +61,13 @@ def marks_of(path: Path) -> Marks:
 
 
 def manifests_of(path: Path) -> Sequence[Store]:
-    """The manifests in a file and beside it. What reads them comes in only where there seem to be any.
+    """The manifests in a file and beside it. The library of 30 MB that reads them comes in only where any seem to be.
 
     Raises:
         InputError: it cannot be read at all.
     """
     if found_sidecar_of(path) is None and not _seems_to_hold_one(path):
         return ()
-    from facefusion.provenance.manifests import stores_of  # noqa: PLC0415 - brings in a library of 30 MB
-
     return stores_of(path)
 
 
