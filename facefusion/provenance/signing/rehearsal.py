@@ -22,7 +22,8 @@ from facefusion.core.errors import FaceFusionError, SetupError, SigningError
 from facefusion.core.home import PACKAGE_PARENT
 from facefusion.core.interpreter import interpreter
 from facefusion.core.stop import POLL_SECONDS, StopToken
-from facefusion.observability.events import Event, EventSink, Notice
+from facefusion.observability.events import EventSink, Notice
+from facefusion.observability.recorder import Recorder
 from facefusion.provenance.records import Declaration
 from facefusion.provenance.signing.settings import SigningSettings
 
@@ -103,7 +104,7 @@ class Rehearsal:
         except ValueError as error:
             last = complaint.decode(errors="replace").strip().rpartition("\n")[2] or f"{self._process.returncode}"
             raise SetupError(f"whether results can be signed cannot be tried out: {last}", REMEDY) from error
-        for message, warning in answer["notices"]:
+        for message, warning in answer["notices"].items():
             events.emit(Notice(message, warning))
         if "signer" not in answer:
             raise _error(answer)
@@ -121,15 +122,6 @@ class Rehearsal:
 def is_at_hand() -> bool:
     """Whether this process holds the libraries that sign already, so that trying elsewhere saves nothing."""
     return "c2pa" in sys.modules
-
-
-class _Heard:
-    def __init__(self) -> None:
-        self.notices: list[tuple[str, bool]] = []
-
-    def emit(self, event: Event) -> None:
-        if isinstance(event, Notice):
-            self.notices.append((event.message, event.warning))
 
 
 def _plain(settings: SigningSettings) -> dict[str, str | None]:
@@ -157,7 +149,7 @@ def main() -> int:
     """Try the signer out, and say on the output stream who it is, or why it does not work."""
     from facefusion.provenance.signing.sealer import open_sealer  # noqa: PLC0415 - see the module's docstring
 
-    heard = _Heard()
+    heard = Recorder()
     try:
         answer: dict[str, object] = {"signer": open_sealer(_settings(json.load(sys.stdin)), heard).signer}
     except FaceFusionError as error:
