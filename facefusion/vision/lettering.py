@@ -38,7 +38,7 @@ LEFTWARDS = frozenset({"R", "AL"})
 
 def undrawable(text: str) -> str:
     """Those characters of a text that cannot be drawn, each once."""
-    missing = _ink(MISSING, TRIED_AT)
+    missing = lettering(MISSING, TRIED_AT)
     found = (one for one in dict.fromkeys(text) if one not in {MISSING, " "} and not _is_drawn(one, missing))
     return "".join(found)
 
@@ -53,18 +53,6 @@ def lettering(text: str, size: int) -> Mask:
     Returns:
         How much of each pixel is ink, 0..1; as high as the tallest and lowest letters reach, as wide as the text.
     """
-    return _ink(text, size)
-
-
-def _is_drawn(character: str, missing: Mask) -> bool:
-    if unicodedata.category(character) in UNDRAWN or unicodedata.bidirectional(character) in LEFTWARDS:
-        return False
-    ink = _ink(character, TRIED_AT)
-    return bool(ink.any()) and not np.array_equal(ink, missing)
-
-
-def _ink(text: str, size: int) -> Mask:
-    """In a box as wide as the ink, and as high as that of the tallest and lowest letters."""
     large = size * OVERSIZE
     canvas, tall = _drawn(text, large), _drawn(TALL, large)
     left, top, across, down = cv2.boundingRect(canvas)
@@ -76,6 +64,13 @@ def _ink(text: str, size: int) -> Mask:
     if not width:
         return np.zeros((height, 0), np.float32)
     return cast("Mask", cv2.resize(ink, (width, height), interpolation=cv2.INTER_AREA) / np.float32(255))
+
+
+def _is_drawn(character: str, missing: Mask) -> bool:
+    if unicodedata.category(character) in UNDRAWN or unicodedata.bidirectional(character) in LEFTWARDS:
+        return False
+    ink = lettering(character, TRIED_AT)
+    return bool(ink.any()) and not np.array_equal(ink, missing)
 
 
 def _drawn(text: str, size: int) -> npt.NDArray[np.uint8]:
