@@ -14,11 +14,12 @@ from facefusion.media.image.details import ImageDetails
 from facefusion.media.image.write import write_image
 from facefusion.provenance.records import SourceType
 from facefusion.provenance.xmp.matroska import DIGITAL_SOURCE_TYPE
-from facefusion.provenance.xmp.write import Carrier, carrier_of
 from facefusion.vision.picture import BgrPicture
 
 STILLS = (".gif", ".jpg", ".png", ".tiff", ".webp")
 ANIMATIONS = (".gif", ".apng", ".webp")
+TAGGED = (".mkv", ".webm")
+"""Containers whose muxer takes the source type as a tag of its own."""
 VIDEOS = (".avi", ".m4v", ".mov", ".mp4", ".wmv")
 ENCODERS = {".wmv": "msmpeg4", ".webm": "libvpx-vp9", ".mxf": "mpeg2video", ".mpeg": "mpeg2video", ".mpg": "mpeg2video"}
 
@@ -53,7 +54,7 @@ def video(path, *, frames=30, sound=True, movflags=None):
     source = np.random.default_rng(3)
     options = dict(container.options) if movflags is None else {"movflags": movflags}
     with av.open(str(path), "w", format=container.muxer, options=options) as file:
-        if carrier_of(path.suffix) is Carrier.TAG:
+        if path.suffix in TAGGED:
             file.metadata[DIGITAL_SOURCE_TYPE] = SourceType.COMPOSITE.value
         stream: Any = file.add_stream(ENCODERS.get(path.suffix, "libx264"), rate=25)
         stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,19 +12,6 @@ from facefusion.media.output import OTHER_OUTPUT
 from facefusion.provenance.xmp import asf, gif, jpeg, movie, png, riff, tiff
 from facefusion.provenance.xmp.editing import Edit, edit
 from facefusion.provenance.xmp.scan import DAMAGE, Scan
-
-
-class Carrier(Enum):
-    """How a format takes what a file says of its source type."""
-
-    DETAILS = "details"
-    """The writer of pictures takes the packet: ``ImageDetails.xmp``. :func:`write_xmp` cannot put it in afterwards."""
-    PACKET = "packet"
-    """:func:`write_xmp` puts a packet into the finished file."""
-    TAG = "tag"
-    """The muxer takes the value itself, as container metadata by the name of ``matroska.DIGITAL_SOURCE_TYPE``."""
-    NONE = "none"
-    """It cannot say anything."""
 
 
 class _Format(NamedTuple):
@@ -53,18 +39,6 @@ _WRITERS = {
     ".webp": _RIFF,
     ".wmv": _Format(asf.BEGIN, asf.edits),
 }
-_CARRIERS = {
-    ".avif": Carrier.DETAILS,
-    ".heic": Carrier.DETAILS,
-    ".heif": Carrier.DETAILS,
-    ".mkv": Carrier.TAG,
-    ".webm": Carrier.TAG,
-}
-
-
-def carrier_of(suffix: str) -> Carrier:
-    """How the format that an extension names takes the source type."""
-    return Carrier.PACKET if suffix.lower() in _WRITERS else _CARRIERS.get(suffix.lower(), Carrier.NONE)
 
 
 def write_xmp(file: Path, suffix: str, packet: bytes) -> bool:
