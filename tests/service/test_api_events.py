@@ -146,12 +146,16 @@ def nobody_watches(api):
 def test_whoever_goes_away_is_told_nothing_more_and_counts_no_more(api):
     job, told = api.job(), []
 
+    was_told = asyncio.Event()
+
     async def receive():
-        await asyncio.sleep(0.3)
+        await was_told.wait()
         return {"type": "http.disconnect"}
 
     async def send(message):
         told.append(message)
+        if message["type"] == "http.response.body":
+            was_told.set()
 
     asyncio.run(stream(api, job, receive, send))
     assert [message["type"] for message in told] == ["http.response.start", "http.response.body"]
