@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from facefusion.catalogue.card import ModelCard
 from facefusion.config.state import Snapshot
 from facefusion.content.analyse import ContentAnalyser
+from facefusion.content.aside import JudgingThread
 from facefusion.content.base import ContentModel, Vote
 from facefusion.content.families import build_judge
 from facefusion.content.settings import ContentAnalyserSettings
 from facefusion.observability.events import EventSink, Notice
+from facefusion.observability.stages import CONTENT, StageClock
 
 if TYPE_CHECKING:
     # The doctor asks who judges where ONNX Runtime or PyAV cannot be imported.
@@ -27,10 +32,17 @@ def second_models(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
     return () if second is None else ((KIND, second),)
 
 
+@contextmanager
 def content_filter(
-    snapshot: Snapshot, subject: Subject, trim: Trim, models: Models, runners: Runners, events: EventSink
-) -> ContentAnalyser:
-    """What decides whether the target may be worked on.
+    snapshot: Snapshot,
+    subject: Subject,
+    trim: Trim,
+    models: Models,
+    runners: Runners,
+    events: EventSink,
+    clock: StageClock,
+) -> Iterator[ContentAnalyser]:
+    """What decides whether the target may be worked on. It owns a thread.
 
     Args:
         snapshot: the settings in force.
@@ -39,6 +51,7 @@ def content_filter(
         models: of the step.
         runners: run their graphs.
         events: told of models that are not of the catalogue, and of a second one that is the first.
+        clock: counts the seconds of the judging, too.
 
     Raises:
         ModelError: a model's graph does not fit its family.
@@ -49,7 +62,10 @@ def content_filter(
         events.emit(Notice(message, warning=True))
     judge = _judge(snapshot.get(ContentAnalyserSettings), models, runners, events)
     info = subject.info
-    return ContentAnalyser(judge, str(info.path), _duration(subject, trim), float(info.start_time), imported)
+    with JudgingThread(partial(clock.measure, CONTENT)) as thread:
+        yield ContentAnalyser(
+            judge, thread.begin, str(info.path), _duration(subject, trim), float(info.start_time), imported
+        )
 
 
 def imported_filters(models: Models) -> tuple[str, ...]:

@@ -171,7 +171,9 @@ class Step:
         recollection = Recollection(self._sessions.remembered, analyser_recipe(self._snapshot, models.digests))
         sources = () if analyser is None else read_sources(photos, analyser, self._events, recollection)
         finder = self._finder(subject, analyser, sources, recollection)
-        content = content_filter(self._snapshot, subject, self._trim, models, runners, self._events)
+        content = self._stack.enter_context(
+            content_filter(self._snapshot, subject, self._trim, models, runners, self._events, self._clock)
+        )
         work = self._work(subject, models, runners, finder, sources, output, content)
         work.check_label(subject.target.size)
         resources.pool.release_unneeded(models.files(self._kinds_per_frame()))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import TypeAlias, cast
 
-from facefusion.content.base import ContentModel
+from facefusion.content.base import ContentModel, Judgement, Opinion
 from facefusion.core.errors import ContentRefusedError
 from facefusion.core.report import ContentReport
 from facefusion.core.values import Frame
 from facefusion.core.wording import counted
+from facefusion.observability.stages import WAIT_FOR_CONTENT, stage
 
 SHARE_LIMIT = 0.1
 """A target is refused when more than this share of the pictures looked at is counted. FaceFusion's, too."""
@@ -23,16 +25,22 @@ KEPT_TIMES = 20
 SHOWN_TIMES = 3
 """so many are said."""
 
+Aside: TypeAlias = Callable[[Judgement], Future[Opinion]]
+"""Begins to judge a picture beside the other work, or does it at once."""
+
 
 class ContentAnalyser:
     """Looks at about one frame a second of a video, or at the one picture of an image.
 
-    Frames come in order, untouched; one thread. A refusal comes as soon as what is left could not avert it; once it
-    cannot come any more, no further frame is looked at. Where a file is longer than its header says, what the header
-    says is passed over, and only :meth:`finish` decides.
+    Frames come in order, untouched; one thread. What was looked at is judged beside the work on the frames that follow,
+    one picture after the other: what comes of it is the same as if they had waited. A refusal comes as soon as it is
+    known that what is left could not avert it, and before another frame is looked at; once it cannot come any more, no
+    further frame is. Where a file is longer than its header says, what the header says is passed over, and only
+    :meth:`finish` decides.
 
     Args:
         model: judges one picture.
+        aside: where a video's pictures are judged; an image is judged at once.
         path: the target, for messages.
         duration: of the part of the target that is worked on, in seconds, 0 for an image; none where unknown, and then
             only :meth:`finish` decides.
@@ -43,12 +51,14 @@ class ContentAnalyser:
     def __init__(
         self,
         model: ContentModel,
+        aside: Aside,
         path: str,
         duration: float | None,
         origin: float = 0.0,
         imported: Sequence[str] = (),
     ) -> None:
         self._model = model
+        self._aside = aside
         self._path = path
         self._is_image = duration == 0
         self._expected = None if duration is None else max(1, math.ceil(duration / INTERVAL))
@@ -60,10 +70,12 @@ class ContentAnalyser:
         self._counted = 0
         self._times: list[float] = []
         self._highest: dict[str, float] = {}
+        self._pending: tuple[float, Future[Opinion]] | None = None
+        """What was looked at and is not judged yet, and when it is shown."""
 
     @property
     def report(self) -> ContentReport:
-        """What was seen so far."""
+        """What was seen and judged so far; after :meth:`finish` all of it."""
         return ContentReport(
             self._looked_at, self._counted, tuple(self._times), dict(self._highest), self._model.limits, self._imported
         )
@@ -75,18 +87,19 @@ class ContentAnalyser:
             ContentRefusedError: the target is refused.
         """
         time = float(frame.time)
-        self._start = time if self._start is None else self._start
-        if self._expected is not None and time - self._start >= self._expected * INTERVAL:
-            self._expected = None
-        if time < self._next or self._is_cleared():
-            return
-        self._next = self._start + INTERVAL * (math.floor((time - self._start) / INTERVAL) + 1)
-        self._look(frame, time - self._origin)
-        if self._expected is not None and self._counted > SHARE_LIMIT * max(self._expected, self._looked_at):
-            raise self._refusal()
+        if time >= self._next:
+            self._settle()
+            self._look_if_needed(frame, time)
+        if self._pending is not None and (self._is_image or self._pending[1].done()):
+            self._settle()
 
     def state(self) -> Mapping[str, object]:
-        """What was seen so far, for :meth:`restore`; fit for JSON."""
+        """What was seen so far, for :meth:`restore`; fit for JSON.
+
+        Raises:
+            ContentRefusedError: the target is refused.
+        """
+        self._settle()
         return {
             "start": self._start,
             "next": self._next if math.isfinite(self._next) else None,
@@ -102,6 +115,7 @@ class ContentAnalyser:
         Raises:
             KeyError: it is something else.
         """
+        self._pending = None
         following = cast("float | None", state["next"])
         self._start = cast("float | None", state["start"])
         self._next = -math.inf if following is None else following
@@ -116,11 +130,36 @@ class ContentAnalyser:
         Raises:
             ContentRefusedError: the target is refused.
         """
+        self._settle()
         if self._counted > SHARE_LIMIT * self._looked_at and not self._is_cleared():
             raise self._refusal()
 
-    def _look(self, frame: Frame, shown_at: float) -> None:
-        opinion = self._model.judge(frame.picture)
+    def _look_if_needed(self, frame: Frame, time: float) -> None:
+        """Look at a frame whose time has come, unless nothing depends on it; all before it is settled."""
+        self._start = time if self._start is None else self._start
+        if self._expected is not None and time - self._start >= self._expected * INTERVAL:
+            self._expected = None
+        if self._is_cleared():
+            return
+        self._next = self._start + INTERVAL * (math.floor((time - self._start) / INTERVAL) + 1)
+        self._pending = time - self._origin, self._aside(self._model.look(frame.picture))
+
+    def _settle(self) -> None:
+        """Count what was looked at last, once it is judged.
+
+        Raises:
+            ContentRefusedError: that settles what becomes of the target.
+        """
+        if self._pending is None:
+            return
+        (shown_at, judged), self._pending = self._pending, None
+        with stage(WAIT_FOR_CONTENT):
+            opinion = judged.result()
+        self._count(opinion, shown_at)
+        if self._expected is not None and self._counted > SHARE_LIMIT * max(self._expected, self._looked_at):
+            raise self._refusal()
+
+    def _count(self, opinion: Opinion, shown_at: float) -> None:
         self._looked_at += 1
         for name, score in opinion.scores.items():
             self._highest[name] = max(score, self._highest.get(name, score))

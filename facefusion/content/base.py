@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from facefusion.core.values import Picture
 
+Thumbnail: TypeAlias = npt.NDArray[np.uint8]
+"""What a network looks at of a picture: rows x columns x 3, BGR."""
+
 
 class ContentNetwork(Protocol):
-    """Gives one number for one picture. Thread-safe as long as the picture is."""
+    """Gives one number for one picture. Thread-safe, but for the picture."""
 
-    def score(self, picture: Picture) -> float:
+    def thumbnail(self, picture: Picture) -> Thumbnail:
+        """All that it looks at of a picture; none of the picture's own memory."""
+
+    def score(self, thumbnail: Thumbnail) -> float:
         """The more it is, the more likely the picture shows sexual content; on the network's own scale."""
 
 
@@ -26,15 +36,19 @@ class Opinion:
     """Of each network that was asked, by its name."""
 
 
+Judgement: TypeAlias = Callable[[], Opinion]
+"""Asks networks about a picture that was looked at: on any thread, and whatever became of the picture."""
+
+
 class ContentModel(Protocol):
-    """Judges one picture. Thread-safe as long as the picture is."""
+    """Judges one picture."""
 
     @property
     def limits(self) -> Mapping[str, float]:
         """For each network, by its name, the score above which it takes a picture for what is refused."""
 
-    def judge(self, picture: Picture) -> Opinion:
-        """What is made of a picture."""
+    def look(self, picture: Picture) -> Judgement:
+        """Take what is needed of a picture; what is made of it is asked for later. The second takes much longer."""
 
 
 class Judge:
@@ -52,9 +66,12 @@ class Judge:
         self._network = network
         self._limit = limit
 
-    def judge(self, picture: Picture) -> Opinion:
+    def look(self, picture: Picture) -> Judgement:
         """See :class:`ContentModel`."""
-        score = self._network.score(picture)
+        return partial(self._opinion, self._network.thumbnail(picture))
+
+    def _opinion(self, thumbnail: Thumbnail) -> Opinion:
+        score = self._network.score(thumbnail)
         return Opinion(score > self._limit, {self._name: score})
 
 
@@ -71,8 +88,11 @@ class Vote:
         self._models = tuple(models)
         self._needed = needed
 
-    def judge(self, picture: Picture) -> Opinion:
+    def look(self, picture: Picture) -> Judgement:
         """See :class:`ContentModel`."""
-        opinions = [model.judge(picture) for model in self._models]
+        return partial(self._opinion, [model.look(picture) for model in self._models])
+
+    def _opinion(self, judgements: Sequence[Judgement]) -> Opinion:
+        opinions = [judgement() for judgement in judgements]
         scores = {name: score for opinion in opinions for name, score in opinion.scores.items()}
         return Opinion(sum(opinion.counts for opinion in opinions) >= self._needed, scores)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.content.letterbox import letterboxed
+from facefusion.content.base import Thumbnail
+from facefusion.content.letterbox import inner_thumbnail, letterboxed
 from facefusion.core.errors import ModelError
 from facefusion.core.graph import WRONG_FILE, FittedGraph, TypedGraph
 from facefusion.core.values import Picture
@@ -27,9 +28,13 @@ class Erax:
         self._name = card.name
         self._graph = FittedGraph(card.name, graph, {"input": (1, 3, SIDE, SIDE)}, [(1, None, None)])
 
-    def score(self, picture: Picture) -> float:
+    def thumbnail(self, picture: Picture) -> Thumbnail:
+        """See :class:`~facefusion.content.base.ContentNetwork`."""
+        return inner_thumbnail(picture, SIDE)
+
+    def score(self, thumbnail: Thumbnail) -> float:
         """See :class:`~facefusion.content.base.ContentNetwork`; the surest class of the surest candidate, 0..1."""
-        classes = self._graph.run({"input": letterboxed(picture, SIDE, MEAN, DEVIATION)})[0][0, PLACES:]
+        classes = self._graph.run({"input": letterboxed(thumbnail, SIDE, MEAN, DEVIATION)})[0][0, PLACES:]
         if not classes.size:
             raise ModelError(f"{self._name}: the graph gives candidates of no class", WRONG_FILE)
         return float(classes.max())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.content.letterbox import letterboxed
+from facefusion.content.base import Thumbnail
+from facefusion.content.letterbox import inner_thumbnail, letterboxed
 from facefusion.core.graph import FittedGraph, TypedGraph
 from facefusion.core.values import Picture
 
@@ -25,7 +26,11 @@ class Freepik:
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
         self._graph = FittedGraph(card.name, graph, {"input": (1, 3, SIDE, SIDE)}, [(1, 4)])
 
-    def score(self, picture: Picture) -> float:
+    def thumbnail(self, picture: Picture) -> Thumbnail:
+        """See :class:`~facefusion.content.base.ContentNetwork`."""
+        return inner_thumbnail(picture, SIDE)
+
+    def score(self, thumbnail: Thumbnail) -> float:
         """See :class:`~facefusion.content.base.ContentNetwork`; the upper two degrees less the lower two."""
-        degrees = self._graph.run({"input": letterboxed(picture, SIDE, MEAN, DEVIATION)})[0][0]
+        degrees = self._graph.run({"input": letterboxed(thumbnail, SIDE, MEAN, DEVIATION)})[0][0]
         return float(degrees[2:].sum() - degrees[:2].sum())

@@ -5,18 +5,31 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from facefusion.content.base import Thumbnail
 from facefusion.core.values import Picture, Size, Tensor
 
 GREATEST = 255.0
 
 
-def letterboxed(
-    picture: Picture, side: int, mean: npt.NDArray[np.float32], deviation: npt.NDArray[np.float32]
-) -> Tensor:
-    """The whole picture in the middle of a black square that it touches on two sides.
+def inner_thumbnail(picture: Picture, side: int) -> Thumbnail:
+    """The whole picture, as large as fits a square.
 
     Args:
         picture: of any size; a smaller one is enlarged.
+        side: of the square, in pixels.
+    """
+    width, height = picture.size
+    scale = side / max(width, height)
+    return picture.thumbnail(Size(max(1, round(width * scale)), max(1, round(height * scale))))
+
+
+def letterboxed(
+    thumbnail: Thumbnail, side: int, mean: npt.NDArray[np.float32], deviation: npt.NDArray[np.float32]
+) -> Tensor:
+    """A picture in the middle of a black square that it touches on two sides.
+
+    Args:
+        thumbnail: fits the square.
         side: of the square, in pixels.
         mean: red, green and blue on 0..1, taken off every value, the border's too.
         deviation: of red, green and blue; divides it.
@@ -24,10 +37,8 @@ def letterboxed(
     Returns:
         1 x 3 x side x side, red, green, blue.
     """
-    width, height = picture.size
-    scale = side / max(width, height)
-    inner = Size(max(1, round(width * scale)), max(1, round(height * scale)))
-    left, top = (side - inner.width) // 2, (side - inner.height) // 2
+    height, width = thumbnail.shape[:2]
+    left, top = (side - width) // 2, (side - height) // 2
     square = np.zeros((side, side, 3), np.float32)
-    square[top : top + inner.height, left : left + inner.width] = picture.thumbnail(inner)[..., ::-1]
+    square[top : top + height, left : left + width] = thumbnail[..., ::-1]
     return np.ascontiguousarray(((square / np.float32(GREATEST) - mean) / deviation).transpose(2, 0, 1)[None])

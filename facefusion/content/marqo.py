@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
-from facefusion.content.letterbox import letterboxed
+from facefusion.content.base import Thumbnail
+from facefusion.content.letterbox import inner_thumbnail, letterboxed
 from facefusion.core.graph import FittedGraph, TypedGraph
 from facefusion.core.values import Picture
 
@@ -23,7 +24,11 @@ class Marqo:
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
         self._graph = FittedGraph(card.name, graph, {"input": (1, 3, SIDE, SIDE)}, [(1, 2)])
 
-    def score(self, picture: Picture) -> float:
+    def thumbnail(self, picture: Picture) -> Thumbnail:
+        """See :class:`~facefusion.content.base.ContentNetwork`."""
+        return inner_thumbnail(picture, SIDE)
+
+    def score(self, thumbnail: Thumbnail) -> float:
         """See :class:`~facefusion.content.base.ContentNetwork`; the first number less the second."""
-        harmful, harmless = self._graph.run({"input": letterboxed(picture, SIDE, MEAN, DEVIATION)})[0][0].tolist()
+        harmful, harmless = self._graph.run({"input": letterboxed(thumbnail, SIDE, MEAN, DEVIATION)})[0][0].tolist()
         return float(harmful - harmless)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from facefusion.catalogue.card import ModelCard
+from facefusion.content.base import Thumbnail
 from facefusion.core.graph import FittedGraph, TypedGraph
 from facefusion.core.values import Picture, Size
 
@@ -27,10 +28,14 @@ class OpenNsfw:
     def __init__(self, card: ModelCard, graph: TypedGraph) -> None:
         self._graph = FittedGraph(card.name, graph, {"input": (1, INPUT_SIDE, INPUT_SIDE, 3)}, [(1, 2)])
 
-    def score(self, picture: Picture) -> float:
-        """See :class:`~facefusion.content.base.ContentNetwork`; looks at the middle of the picture, squeezed square."""
+    def thumbnail(self, picture: Picture) -> Thumbnail:
+        """See :class:`~facefusion.content.base.ContentNetwork`; the middle of the picture, squeezed square."""
         image = picture.thumbnail(Size(RESIZED_SIDE, RESIZED_SIDE))
         border = (RESIZED_SIDE - INPUT_SIDE) // 2
         inner = slice(border, border + INPUT_SIDE)
-        tensor = image[None, inner, inner].astype(np.float32) - MEAN
+        return image[inner, inner]
+
+    def score(self, thumbnail: Thumbnail) -> float:
+        """See :class:`~facefusion.content.base.ContentNetwork`; the probability, 0..1."""
+        tensor = thumbnail[None].astype(np.float32) - MEAN
         return float(self._graph.run({"input": tensor})[0][0, 1])

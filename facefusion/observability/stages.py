@@ -10,6 +10,8 @@ from functools import wraps
 from types import TracebackType
 from typing import ParamSpec, TypeVar
 
+CONTENT = "content"
+"""The content filter judges."""
 WAIT_FOR_ROOM = "wait for room"
 """What decodes frames and follows them waits until others are done with: the workers are what the run waits for."""
 WAIT_FOR_FRAMES = "wait for frames"
@@ -18,7 +20,9 @@ WAIT_FOR_TURN = "wait for turn"
 """Workers wait for the frame before theirs."""
 WAIT_FOR_RESULTS = "wait for results"
 """What encodes waits for a finished frame."""
-WAITS = (WAIT_FOR_ROOM, WAIT_FOR_FRAMES, WAIT_FOR_TURN, WAIT_FOR_RESULTS)
+WAIT_FOR_CONTENT = "wait for content"
+"""What follows frames waits until the last picture that the content filter looked at is judged."""
+WAITS = (WAIT_FOR_ROOM, WAIT_FOR_FRAMES, WAIT_FOR_TURN, WAIT_FOR_RESULTS, WAIT_FOR_CONTENT)
 """Stages in which a thread does nothing."""
 
 Given = ParamSpec("Given")

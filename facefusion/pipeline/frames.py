@@ -15,7 +15,7 @@ from facefusion.core.errors import FaceFusionError, InferenceError, ResourceErro
 from facefusion.core.values import Frame, Picture, Size
 from facefusion.memory.budget import LESS
 from facefusion.observability.events import EventSink, FrameHeld
-from facefusion.observability.stages import StageClock
+from facefusion.observability.stages import CONTENT, StageClock
 from facefusion.pipeline.frame_files import FrameFile
 from facefusion.pipeline.sighting import FaceFinder, Look, Strand
 from facefusion.processors.base import Processor, Scene
@@ -147,7 +147,7 @@ class FrameWork:
         Raises:
             ContentRefusedError: the target is refused.
         """
-        with self.clock.measure("content"):
+        with self.clock.measure(CONTENT):
             self.content.observe(frame)
         return self.look(frame, strand)
 

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import json
+import threading
+from contextlib import nullcontext
 from fractions import Fraction
+from functools import partial
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from facefusion.content.analyse import KEPT_TIMES, ContentAnalyser, times_in_words
-from facefusion.content.base import Judge
-from facefusion.core.errors import ContentRefusedError
+from facefusion.content.aside import JudgingThread
+from facefusion.content.base import Judge, Opinion
+from facefusion.core.errors import ContentRefusedError, ResourceError
 from facefusion.core.values import Frame
+from facefusion.observability.stages import CONTENT, WAIT_FOR_CONTENT, StageClock
+from tests.content.asides import as_late_as_possible, at_once
 from tests.faces.fakes import blank
 
 LIMIT = 0.8
+ASIDES = (at_once, as_late_as_possible)
 
 
 class Scores:
@@ -24,13 +34,16 @@ class Scores:
         self.times: list[Fraction] = []
         self.now = Fraction(0)
 
-    def score(self, picture):
+    def thumbnail(self, picture):
+        return picture.thumbnail(picture.size)
+
+    def score(self, thumbnail):
         self.times.append(self.now)
         return self.by_second[int(self.now)]
 
 
-def analyser_of(model, path="clip.mp4", duration=None, origin=0.0):
-    return ContentAnalyser(Judge("scores", model, LIMIT), path, duration, origin)
+def analyser_of(model, path="clip.mp4", duration=None, origin=0.0, aside=at_once):
+    return ContentAnalyser(Judge("scores", model, LIMIT), aside, path, duration, origin)
 
 
 def watch(by_second, duration, rate=10, start=Fraction(0)):
@@ -158,7 +171,7 @@ def test_a_refusal_for_one_picture_is_said_of_one():
 
 def test_a_refusal_carries_what_was_seen():
     model = Scores([0.9])
-    analyser = ContentAnalyser(Judge("mine", model, LIMIT), "clip.mp4", 0.5, imported=("mine",))
+    analyser = ContentAnalyser(Judge("mine", model, LIMIT), at_once, "clip.mp4", 0.5, imported=("mine",))
     with pytest.raises(ContentRefusedError) as refused:
         run(analyser, model, [0])
     content = refused.value.content
@@ -212,3 +225,87 @@ def test_what_is_kept_does_not_grow_with_the_video():
     run(analyser, model, range(200))
     assert analyser.report.counted == 200
     assert analyser.report.times == tuple(map(float, range(KEPT_TIMES)))
+
+
+class Timed(Scores):
+    """A score is that of the second in which the picture was looked at, whenever it is judged."""
+
+    def thumbnail(self, picture):
+        return np.full((1, 1, 3), int(self.now), np.uint8)
+
+    def score(self, thumbnail):
+        return self.by_second[thumbnail[0, 0, 0]]
+
+
+def seen(by_second, duration, aside):
+    """All that a user is told of a target."""
+    model = Timed(by_second)
+    analyser = analyser_of(model, duration=duration, aside=aside)
+    try:
+        for index, _ in enumerate(by_second):
+            model.now = Fraction(index)
+            analyser.observe(Frame(index, model.now, blank(8, 8)))
+            if index == len(by_second) // 2:
+                json.dumps(analyser.state())
+        analyser.finish()
+    except ContentRefusedError as refused:
+        return refused.fault, refused.content
+    return None, analyser.report
+
+
+@given(
+    bad=st.lists(st.booleans(), min_size=1, max_size=40),
+    said=st.sampled_from((None, 0.5, 1.0, 1.5, 3.0)),
+    data=st.data(),
+)
+def test_it_comes_to_the_same_however_late_a_picture_is_judged(bad, said, data):
+    scores = [0.9 if one else 0.1 for one in bad]
+    duration = None if said is None else len(bad) * said
+
+    def now_and_then(judgement):
+        return data.draw(st.sampled_from(ASIDES))(judgement)
+
+    soonest, latest, mixed = (seen(scores, duration, aside) for aside in (*ASIDES, now_and_then))
+    assert soonest == latest == mixed
+
+
+def test_frames_do_not_wait_for_the_judge():
+    asked, answered = threading.Event(), threading.Event()
+
+    class Slow(Scores):
+        def score(self, thumbnail):
+            asked.set()
+            assert answered.wait(60)
+            return 0.9
+
+    clock = StageClock()
+    with JudgingThread(partial(clock.measure, CONTENT)) as thread:
+        analyser = analyser_of(Slow([]), duration=1.0, aside=thread.begin)
+        for index in range(10):
+            analyser.observe(Frame(index, Fraction(index, 10), blank(8, 8)))
+        assert asked.wait(60)
+        assert analyser.report.looked_at == 0
+        answered.set()
+        with clock.measure("follow"), pytest.raises(ContentRefusedError):
+            analyser.finish()
+    assert analyser.report.looked_at == 1
+    assert set(clock.seconds()) == {CONTENT, WAIT_FOR_CONTENT, "follow"}
+
+
+def test_the_judging_thread_ends_with_its_block():
+    before = set(threading.enumerate())
+    with JudgingThread(nullcontext) as thread:
+        judged = thread.begin(lambda: Opinion(True, {}))
+        assert judged.result(60).counts
+        assert set(threading.enumerate()) != before
+    assert set(threading.enumerate()) == before
+
+
+def test_a_thread_that_the_system_refuses_is_said(monkeypatch):
+    def refuse(*_):
+        raise RuntimeError("can't start new thread")
+
+    with JudgingThread(nullcontext) as thread:
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(ResourceError, match="the system starts no thread for the content filter"):
+            thread.begin(lambda: Opinion(True, {}))

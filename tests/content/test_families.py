@@ -16,6 +16,7 @@ from facefusion.content.open_nsfw import OpenNsfw
 from facefusion.core.errors import InferenceError, ModelError
 from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Frame
+from tests.content.asides import at_once
 from tests.faces.fakes import ArrayPicture, blank
 from tests.faces.stage import card
 
@@ -61,7 +62,8 @@ def test_open_nsfw_sees_the_middle_in_blue_green_red():
     pixels[:] = (104, 117, 123)
     pixels[:32] = pixels[:, :32] = 255
     pixels[32:34, 32:34] = (105, 119, 126)
-    assert OpenNsfw(card("open_nsfw"), graph).score(ArrayPicture(pixels)) == 0.75
+    network = OpenNsfw(card("open_nsfw"), graph)
+    assert network.score(network.thumbnail(ArrayPicture(pixels))) == 0.75
     assert graph.tensor.shape == (1, 224, 224, 3)
     assert graph.tensor.dtype == np.float32
     assert graph.tensor[0, 0, 0].tolist() == [1, 2, 3]
@@ -72,7 +74,7 @@ def test_open_nsfw_sees_the_middle_in_blue_green_red():
 def test_a_judge_that_does_not_answer_lets_nothing_pass():
     judge = alone("open_nsfw", open_nsfw_graph(np.nan, np.nan))
     with pytest.raises(InferenceError, match="open_nsfw gave values that are no numbers"):
-        ContentAnalyser(judge, "photo.jpg", 0.0).observe(Frame(0, Fraction(0), blank(8, 8)))
+        ContentAnalyser(judge, at_once, "photo.jpg", 0.0).observe(Frame(0, Fraction(0), blank(8, 8)))
 
 
 def test_a_graph_of_another_family_is_refused():
@@ -101,7 +103,7 @@ def test_a_family_that_is_not_known_is_named():
 )
 def test_each_network_has_a_scale_and_a_limit_of_its_own(name, answer, score, counts):
     graph = open_nsfw_graph(*answer[0]) if name == "open_nsfw" else graph_of(name, answer)
-    opinion = alone(name, graph).judge(blank(8, 8))
+    opinion = alone(name, graph).look(blank(8, 8))()
     assert opinion.scores == {name: score}
     assert opinion.counts is counts
 
@@ -118,7 +120,7 @@ def test_facefusions_networks_see_the_whole_picture_on_black_in_red_green_blue(n
     graph = graph_of(name, answer)
     pixels = np.zeros((50, 100, 3), np.uint8)
     pixels[:] = (0, 0, 255)
-    alone(name, graph).judge(ArrayPicture(pixels))
+    alone(name, graph).look(ArrayPicture(pixels))()
     side = graph.tensor.shape[2]
     assert graph.tensor.shape == (1, 3, side, side)
     quarter = side // 4
@@ -127,15 +129,29 @@ def test_facefusions_networks_see_the_whole_picture_on_black_in_red_green_blue(n
             assert graph.tensor[0, :, row, column] == pytest.approx(colour, abs=1e-5)
 
 
+@pytest.mark.parametrize(("name", "side"), [("open_nsfw", 256), ("nsfw_1", 640), ("nsfw_2", 384), ("nsfw_3", 448)])
+def test_what_becomes_of_a_picture_does_not_change_what_was_looked_at(name, side):
+    """Not even where it is as large as what the network takes, and need not be resized."""
+    answer = {"nsfw_1": candidates((0, 0, 0, 0, 0)), "nsfw_2": [[0, 0]], "nsfw_3": [[0] * 4]}.get(name)
+    graph = open_nsfw_graph(0, 1) if answer is None else graph_of(name, answer)
+    pixels = np.full((side, side, 3), 90, np.uint8)
+    judgement = alone(name, graph).look(ArrayPicture(pixels))
+    pixels[:] = 255
+    judgement()
+    late = graph.tensor
+    alone(name, graph).look(ArrayPicture(np.full((side, side, 3), 90, np.uint8)))()
+    assert np.array_equal(late, graph.tensor)
+
+
 def test_a_picture_a_pixel_high_is_seen_too():
     graph = graph_of("nsfw_2", [[1, 0]])
-    assert alone("nsfw_2", graph).judge(ArrayPicture(np.full((1, 4000, 3), 255, np.uint8))).counts
+    assert alone("nsfw_2", graph).look(ArrayPicture(np.full((1, 4000, 3), 255, np.uint8)))().counts
     assert (graph.tensor[0, 0] == 1).any(axis=1).sum() == 1
 
 
 def test_a_detector_without_classes_is_refused_when_it_is_run():
     with pytest.raises(ModelError, match="nsfw_1: the graph gives candidates of no class"):
-        alone("nsfw_1", graph_of("nsfw_1", candidates((0, 0, 0, 0)))).judge(blank(8, 8))
+        alone("nsfw_1", graph_of("nsfw_1", candidates((0, 0, 0, 0)))).look(blank(8, 8))()
 
 
 COUNTED = {"nsfw_1": candidates((0, 0, 0, 0, 1)), "nsfw_2": [[1, 0]], "nsfw_3": [[0, 0, 0, 20]]}
@@ -161,7 +177,7 @@ def test_of_facefusions_three_two_have_to_agree(counting, counts):
         return graph_of(one.name, (COUNTED if one.name in counting else PASSED)[one.name])
 
     judge = build_judge(many, runner, companions)
-    opinion = judge.judge(blank(8, 8))
+    opinion = judge.look(blank(8, 8))()
     assert opinion.counts is counts
     assert list(opinion.scores) == ["nsfw_1", "nsfw_2", "nsfw_3"]
     assert judge.limits == {"nsfw_1": 0.2, "nsfw_2": 0.25, "nsfw_3": 10.5}
@@ -171,7 +187,10 @@ class Says:
     def __init__(self, score):
         self._score = score
 
-    def score(self, picture):
+    def thumbnail(self, picture):
+        return picture.thumbnail(picture.size)
+
+    def score(self, thumbnail):
         return self._score
 
 
@@ -181,5 +200,5 @@ class Says:
 )
 def test_a_second_vote_makes_it_stricter_or_surer(first, second, either, both):
     models = (Judge("a", Says(first), 0.5), Judge("b", Says(second), 0.5))
-    assert Vote(models, 1).judge(blank(8, 8)).counts is either
-    assert Vote(models, 2).judge(blank(8, 8)).counts is both
+    assert Vote(models, 1).look(blank(8, 8))().counts is either
+    assert Vote(models, 2).look(blank(8, 8))().counts is both

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from facefusion.content.analyse import ContentAnalyser
-from facefusion.content.base import Judge
+from facefusion.content.base import Judge, Thumbnail
 from facefusion.core.errors import ContentRefusedError, MediaError, OutputError, SegmentError, Stopped
 from facefusion.core.stop import StopToken
-from facefusion.core.values import Frame, Picture
+from facefusion.core.values import Frame, Picture, Size
 from facefusion.media.frames import checksum
 from facefusion.memory.meter import MemoryMeter
 from facefusion.observability.events import Notice, StageFinished, StageStarted
@@ -30,6 +30,7 @@ from facefusion.pipeline.outline import Outline, outline_video
 from facefusion.pipeline.segment_files import put_segment, segment_path, take_segment
 from facefusion.pipeline.video_plan import Trim
 from facefusion.pipeline.window import WindowPlan
+from tests.content.asides import at_once
 from tests.media.clips import make_clip
 from tests.media.odd_clips import damaged_copy
 from tests.pipeline.rendered_apart import PLAN, TOKEN
@@ -167,13 +168,16 @@ class Network:
         self.seen: list[int] = []
         self._scores = dict(enumerate(scores))
 
-    def score(self, picture: Picture) -> float:
+    def thumbnail(self, picture: Picture) -> Thumbnail:
         self.seen.append(checksum(picture))
+        return picture.thumbnail(Size(8, 8))
+
+    def score(self, thumbnail: Thumbnail) -> float:
         return self._scores.get(len(self.seen) - 1, 0.0)
 
 
 def filtered(network: Network, duration: float | None = 70 / 25) -> dict[str, Any]:
-    return {"content": ContentAnalyser(Judge("network", network, 0.8), "in.mp4", duration)}
+    return {"content": ContentAnalyser(Judge("network", network, 0.8), at_once, "in.mp4", duration)}
 
 
 def test_the_filter_looks_at_the_frames_that_it_looks_at_in_one_run(tmp_path: Path) -> None:
