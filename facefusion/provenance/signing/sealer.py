@@ -11,6 +11,7 @@ from pathlib import Path
 
 from facefusion.core.errors import OptionError, SetupError, SigningError
 from facefusion.core.storage import flush, is_of_the_disk, refusal
+from facefusion.media.output import OTHER_OUTPUT
 from facefusion.observability.events import EventSink, Notice
 from facefusion.provenance.manifests import Verdict, read_store
 from facefusion.provenance.records import Declaration
@@ -156,8 +157,9 @@ class C2paSealer:
         except LibraryError as error:
             raise SigningError(f"{path}: {error}", remedy) from error
         except OSError as error:
-            refused = refusal(error, path, remedy)
-            raise refused if is_of_the_disk(error) else SigningError(refused.fault, remedy) from error
+            if is_of_the_disk(error):
+                raise refusal(error, path, OTHER_OUTPUT) from error
+            raise SigningError(refusal(error, path, remedy).fault, remedy) from error
 
 
 def open_sealer(settings: SigningSettings, events: EventSink) -> C2paSealer:

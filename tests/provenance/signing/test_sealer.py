@@ -296,8 +296,12 @@ def test_a_full_disk_is_said_to_be_full(tmp_path, sealer, declaration, monkeypat
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(building._Watched, "write", full)
-    with pytest.raises(ResourceError, match="the disk is full"):
+    with pytest.raises(ResourceError) as raised:
         sealer.seal(path, tmp_path / "result.png", declaration, None)
+    name = tmp_path / "result.png"
+    assert str(raised.value) == (
+        f"{name} cannot be written: the disk is full. Free some space. Choose another --output-path."
+    )
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir() if one.is_file()] == [path.name]
 
