@@ -31,6 +31,17 @@ GRAPHIC = re.compile(r"[\x21-\x7e]+")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 """Addresses that stand for one of IPv4 (RFC 6052)."""
+GIVEN_OUT = ipaddress.IPv6Network("2000::/3")
+"""All of IPv6 that is given out to networks (IANA). Outside of it are forms that lead to IPv4 in networks that know
+them: ``::a.b.c.d``, ``::ffff:0:a.b.c.d``, and ``64:ff9b:1::/48``, which is a private network's own NAT64."""
+SPECIAL = (
+    ipaddress.ip_network("192.0.0.0/24"),
+    ipaddress.ip_network("192.88.99.0/24"),
+    ipaddress.ip_network("168.63.129.16/32"),
+    ipaddress.ip_network("3fff::/20"),
+)
+"""What the library's own table takes for global, or does depending on its version: addresses of protocols (RFC 6890),
+relays of 6to4 (RFC 7526), Azure's platform as its own machines see it, documentation (RFC 9637)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +80,14 @@ class CallbackHosts:
         for entry in entries:
             match = ENTRY.fullmatch(entry.lower())
             port = int(match["port"]) if match and match["port"] else None
-            if match is None or (port is not None and not 0 < port < 1 << 16):
+            host = None if match is None else _host(match["host"])
+            if match is None or host is None or (port is not None and not 0 < port < 1 << 16):
                 raise OptionError(
                     f"--callback-hosts {entry} names no host",
                     "Write example.org, example.org:8443, http://example.org or private:hooks.lan.",
                 )
             scheme = match["scheme"] or "https"
-            key = (scheme, match["host"].strip("[]"), port or PORTS[scheme])
+            key = (scheme, host, port or PORTS[scheme])
             self._allowed[key] = self._allowed.get(key, False) or match["private"] is not None
 
     @property
@@ -110,6 +122,8 @@ class CallbackHosts:
         scheme, host = parts.scheme.lower(), (parts.hostname or "").lower()
         if scheme not in PORTS or not host or "@" in parts.netloc:
             raise _refused("this is no address that begins with https:// and a host, without a user.")
+        if ":" in host:
+            host = _host(f"[{host}]") or host
         key = (scheme, host, PORTS[scheme] if port is None else port)
         if key not in self._allowed:
             raise _refused("the operator does not allow to call this host, in this way, on this port.")
@@ -128,9 +142,19 @@ def is_public(address: Address) -> bool:
             inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(inner)
-        if address.is_site_local:
+        if address not in GIVEN_OUT:
             return False
-    return address.is_global and not address.is_multicast
+    return address.is_global and not address.is_multicast and not any(address in network for network in SPECIAL)
+
+
+def _host(text: str) -> str | None:
+    """A name, or an address without brackets in its shortest form; none where it is neither."""
+    if not text.startswith("["):
+        return None if ".." in text else text
+    try:
+        return str(ipaddress.IPv6Address(text.strip("[]")))
+    except ValueError:
+        return None
 
 
 def _refused(detail: str) -> FieldsError:

@@ -32,6 +32,7 @@ def hosts() -> CallbackHosts:
         ("https://other.example:8443/x", Callee("https", "other.example", 8443, "/x", False), "other.example:8443"),
         ("http://plain.example/?q", Callee("http", "plain.example", 80, "/?q", False), "plain.example"),
         ("https://hooks.lan/", Callee("https", "hooks.lan", 443, "/", True), "hooks.lan"),
+        ("http://[FD00:0::0:1]/", Callee("http", "fd00::1", 80, "/", True), "[fd00::1]"),
         ("http://[FD00::1]/", Callee("http", "fd00::1", 80, "/", True), "[fd00::1]"),
     ],
 )
@@ -56,6 +57,9 @@ def test_a_host_that_is_listed_may_be_called(hosts: CallbackHosts, url: str, cal
         "https://example.org./",
         "https://127.0.0.1/",
         "https://[::1]/",
+        "https://[:::]/",
+        "http://[fd00::1%25eth0]/",
+        "http://[::ffff:fd00:1]/",
         "ftp://example.org/",
         "file:///etc/passwd",
         "//example.org/",
@@ -99,6 +103,10 @@ def test_where_none_is_listed_nobody_is_called() -> None:
         "a b",
         "example.org:70000",
         "user@example.org",
+        "a..b",
+        "[:::]",
+        "[1:2]",
+        "[fe80::1%eth0]",
     ],
 )
 def test_what_names_no_host_is_refused(entry: str) -> None:
@@ -120,6 +128,8 @@ def test_addresses_of_the_open_network(text: str) -> None:
         "255.255.255.255", "192.0.2.1", "198.18.0.1", "240.0.0.1", "::1", "::", "fe80::1", "fd00::1", "fec0::1",
         "ff02::1", "ff0e::1", "2001:db8::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::a00:1",
         "64:ff9b::7f00:1", "2002:7f00:1::1", "2001:0:4136:e378:8000:63bf:80ff:fffe",
+        "::127.0.0.1", "::8.8.8.8", "::ffff:0:7f00:1", "64:ff9b:1::7f00:1", "192.0.0.192", "192.88.99.1",
+        "168.63.129.16", "::ffff:168.63.129.16", "3fff::1", "4000::1", "5f00::1",
     ],
 )  # fmt: skip
 def test_addresses_of_private_networks_and_of_this_machine(text: str) -> None:
