@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.utils import CryptographyDeprecationWarning
 
 from facefusion.core.errors import OptionError
 
@@ -22,7 +24,10 @@ def read_anchors(path: Path) -> str:
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST)
-        x509.load_pem_x509_certificates(data)
+        with warnings.catch_warnings():
+            # Lists that systems keep hold old authorities whose serial number is not as it should be.
+            warnings.simplefilter("ignore", CryptographyDeprecationWarning)
+            x509.load_pem_x509_certificates(data)
         return data.decode("ascii", "replace")
     except OSError as error:
         raise OptionError(f"--trust-anchors {path} cannot be read: {error.strerror or error}", remedy) from error

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from facefusion.provenance.records import found_sidecar_of, sidecar_of
-from facefusion.provenance.rules import library_rules, load_library
+from facefusion.provenance.rules import LARGEST_SIDE_CAR, TOO_LONG, library_rules, load_library
 from facefusion.provenance.signing.formats import media_type_of
 from facefusion.provenance.xmp.scan import opened
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 STORE = bytes.fromhex("63327061 0011 0010 8000 00aa00389b71")
 """By which a manifest store is told in a file that cannot be taken apart (C2PA specification, 11.1.4.1)."""
-LARGEST_SIDE_CAR = 1 << 28
-"""Bytes; manifests with thumbnails of a long history take some ten million."""
 MOST_MANIFESTS = 100
 """Of one store that are told."""
 UNTRUSTED = frozenset(("signingCredential.untrusted",))
@@ -157,7 +155,7 @@ def read_store(path: Path, side_car: Path | None = None, anchors: str | None = N
         with opened(side_car) as beside:
             data = beside.read(LARGEST_SIDE_CAR + 1)
         if len(data) > LARGEST_SIDE_CAR:
-            return Store(Verdict.BROKEN, faults=(f"longer than {LARGEST_SIDE_CAR >> 20} MiB",), side_car=side_car)
+            return Store(Verdict.BROKEN, faults=(TOO_LONG,), side_car=side_car)
         store = _read(path, file, data or b"\0", anchors)
     return Store(Verdict.BROKEN, (), NO_STORE, side_car) if store is None else replace(store, side_car=side_car)
 

@@ -20,6 +20,11 @@ SPILL_MEGABYTES = 64
 """Copies that the library makes of what it signs lie in memory up to this size, and in a file beyond."""
 
 
+LARGEST_SIDE_CAR = 1 << 28
+"""Bytes of a manifest beside a file that is read; those with thumbnails of a long history take some ten million."""
+TOO_LONG = f"longer than {LARGEST_SIDE_CAR >> 20} MiB"
+
+
 def library_rules(anchors: str | None = None) -> dict[str, object]:
     """Settings for :class:`c2pa.Context`.
 

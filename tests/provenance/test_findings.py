@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import ssl
+import warnings
 
 import c2pa
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
 from PIL import Image
 
 from facefusion.core.errors import InputError, OptionError
@@ -375,6 +378,17 @@ def test_the_document_holds_all_of_it(tmp_path, sealer):
 def test_names_do_nothing_to_a_terminal(tmp_path):
     path = picture(tmp_path / "red\x1b[31m\nfile.png")
     assert text(look_at(path)) == f"{tmp_path}/red\\x1b[31m\\nfile.png: no mark says that it was altered\n"
+
+
+def test_old_authorities_with_odd_serial_numbers_are_read_in_silence(tmp_path, root):
+    serial = root.certificate.serial_number
+    number = serial.to_bytes((serial.bit_length() + 7) // 8)
+    der = root.certificate.public_bytes(Encoding.DER).replace(number, b"\xff" + number[1:], 1)
+    path = tmp_path / "old.pem"
+    path.write_text(ssl.DER_cert_to_PEM_cert(der))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_anchors(path) == path.read_text()
 
 
 def test_anchors_that_are_none_are_refused(tmp_path):

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from facefusion.core.errors import SigningError
 from facefusion.provenance.records import found_sidecar_of
-from facefusion.provenance.rules import library_rules, load_library
+from facefusion.provenance.rules import LARGEST_SIDE_CAR, TOO_LONG, library_rules, load_library
 from facefusion.provenance.signing.credential import Credential
 from facefusion.provenance.signing.definition import ingredient
 from facefusion.provenance.signing.formats import SIDE_CAR, UNKNOWN, media_type_of
@@ -22,9 +22,6 @@ LibraryError: type[Exception] = c2pa.C2paError
 """What it raises of its own."""
 SignatureError: type[Exception] = c2pa.C2paError.Signature
 """What it raises where there is no signature, or no time stamp."""
-
-LARGEST_SIDE_CAR = 64 << 20
-"""Bytes of a manifest beside a file that is kept; real ones have some thousands."""
 
 _MANIFEST = "manifest"
 
@@ -101,7 +98,9 @@ class Building:
         if side_car is None:
             return {}
         with side_car.open("rb") as beside:
-            manifest = beside.read(LARGEST_SIDE_CAR)
+            manifest = beside.read(LARGEST_SIDE_CAR + 1)
+        if len(manifest) > LARGEST_SIDE_CAR:
+            raise LibraryError(TOO_LONG)
         with (
             c2pa.Context.from_dict(library_rules()) as context,
             c2pa.Reader(SIDE_CAR, file, manifest, context=context) as reader,

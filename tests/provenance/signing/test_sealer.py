@@ -14,7 +14,7 @@ from facefusion.core.errors import ResourceError, SigningError
 from facefusion.core.formats import MediaKind, writable
 from facefusion.provenance.manifests import Verdict, read_store
 from facefusion.provenance.records import Declaration, Deed, SourceType, sidecar_of
-from facefusion.provenance.rules import library_rules
+from facefusion.provenance.rules import LARGEST_SIDE_CAR, library_rules
 from facefusion.provenance.signing import building
 from facefusion.provenance.signing.formats import BESIDE, INSIDE
 from facefusion.provenance.signing.sealer import C2paSealer
@@ -225,11 +225,12 @@ def test_a_source_that_was_changed_after_it_was_signed_is_kept_and_said_to_be(tm
     assert [manifest.verified for manifest in store.manifests] == [True, False]
 
 
-@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("beside", [None, 11, LARGEST_SIDE_CAR + 1])
 def test_a_source_whose_manifest_is_damaged_is_named_by_its_hash(tmp_path, sealer, declaration, heard, beside):
     parent = make(tmp_path, ".mkv" if beside else ".jpg", seed=1)
     if beside:
         sidecar_of(parent).write_bytes(b"no manifest")
+        os.truncate(sidecar_of(parent), beside)
     else:
         sealer.seal(parent, parent, declaration, None)
         signed = parent.read_bytes()
