@@ -151,12 +151,20 @@ class ModelStore:
         if not missed:
             return taken
         names = [card.name for card in missed]
-        files = _brought(missed[0]) if len(missed) == 1 else "their files"
+        files = self._brought(missed[0]) if len(missed) == 1 else "their files"
         one = names[0] if len(names) == 1 else "NAME"
         return (
             f"{taken} Preferred, but not on this machine: {', '.join(names)}; force-download {one} fetches "
             f"{'it' if len(names) == 1 else 'one'}, or put {files} into {self.folders[0]}."
         )
+
+    def _brought(self, card: ModelCard) -> str:
+        """What a user has to bring of a model."""
+        if card.graph is None:
+            return f"the files of {', '.join(one.name for one in self.catalogue.companions([card]))}"
+        if card.graph.publication is None:
+            return card.graph.name
+        return f"{card.graph.name} and {verify.checksum_path(Path(card.graph.name))}"
 
     def _is_ready(self, card: ModelCard) -> bool:
         """Whether the model runs with nothing fetched but what pip brings for it to run besides.
@@ -172,10 +180,3 @@ class ModelStore:
             self._distrusted.add(path)
             self._events.emit(Notice(f"{path} is not used: {fault}.", warning=True))
         return not fault
-
-
-def _brought(card: ModelCard) -> str:
-    """What a user has to bring of a model."""
-    if card.graph is None or card.graph.publication is None:
-        return str(card.file)
-    return f"{card.file} and {verify.checksum_path(Path(card.graph.name))}"

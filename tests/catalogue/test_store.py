@@ -104,6 +104,16 @@ def test_auto_takes_the_best_at_hand_and_says_how_to_get_the_better_one(store, t
     assert store.account([choice]) == "Models taken: better."
 
 
+def test_of_a_model_that_only_runs_others_theirs_are_the_files_to_bring(store, tmp_path):
+    votes = dataclasses.replace(CODE, name="votes", companions=("plain", "better"))
+    store.catalogue = Catalogue([*CATALOGUE.cards(), votes], {"face_swapper": ("votes", "code")})
+
+    assert store.account([store.resolve("face_swapper", "auto")]) == (
+        "Models taken: code. Preferred, but not on this machine: votes; force-download votes fetches it, or put the "
+        f"files of plain, better into {tmp_path / 'models'}."
+    )
+
+
 def test_auto_takes_what_pip_can_bring_where_nothing_is_at_hand(store, pip):
     assert store.resolve("frame_enhancer", "auto").card is TWIN
     assert pip.calls == []

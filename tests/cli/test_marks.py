@@ -108,15 +108,34 @@ def test_detect_needs_a_file(capsys):
 
 def test_verify_says_whether_a_file_is_as_it_was_signed(files, capsys):
     assert main(["verify", str(files.sealed)]) == 0
-    assert f"signed by an unknown signer, {VOUCHED}" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"signed by an unknown signer, {VOUCHED}" in said
+    assert said.endswith(
+        "\nverified: the file is as it was signed; --trust-anchors would tell whether to trust the signer\n"
+    )
     assert main(["verify", str(files.changed)]) == 6
-    assert "    since the file was changed after it was signed\n" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "    since the file was changed after it was signed\n" in said
+    assert said.endswith("\nnot verified: the file or its manifest is not as it was signed\n")
 
 
-def test_verify_with_anchors_wants_one_of_them_to_vouch(files):
-    assert main(["verify", str(files.sealed), "--trust-anchors", str(files.trusted)]) == 0
-    assert main(["verify", str(files.sealed), "--trust-anchors", str(files.others)]) == 6
-    assert main(["verify", str(files.changed), "--trust-anchors", str(files.trusted)]) == 6
+@pytest.mark.parametrize(
+    ("picture", "anchors", "status", "conclusion"),
+    [
+        ("sealed", "trusted", 0, "verified: the file is as it was signed, by a signer for whom {} vouches"),
+        (
+            "sealed",
+            "others",
+            6,
+            "not verified: the file is as it was signed, but no authority in {} vouches for the signer",
+        ),
+        ("changed", "trusted", 6, "not verified: the file or its manifest is not as it was signed"),
+    ],
+)
+def test_verify_with_anchors_wants_one_of_them_to_vouch(files, capsys, picture, anchors, status, conclusion):
+    trusted = getattr(files, anchors)
+    assert main(["verify", str(getattr(files, picture)), "--trust-anchors", str(trusted)]) == status
+    assert capsys.readouterr().out.splitlines()[-1] == conclusion.format(trusted)
 
 
 def test_verify_reports_for_programs(files, capsys):

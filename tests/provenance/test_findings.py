@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
 import ssl
 import warnings
+from pathlib import Path
 
 import c2pa
 import numpy as np
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from PIL import Image
 
@@ -229,6 +233,27 @@ def test_a_side_car_that_two_files_could_have_is_no_fault_of_the_other(tmp_path,
     assert look_at(path).answer is Answer.BROKEN
 
 
+@pytest.mark.parametrize("name", ["x" * 251 + ".jpg", "é" * 123 + ".jpg", "x" * 252 + ".py"])
+def test_a_name_too_long_for_a_side_car_has_none(tmp_path, name):
+    path = picture(tmp_path / "plain.jpg").rename(tmp_path / name)
+    assert look_at(path).answer is Answer.UNMARKED
+
+
+def test_a_folder_that_may_not_be_read_keeps_no_side_car_from_counting(tmp_path, sealer, monkeypatch):
+    path = picture(tmp_path / "result.bmp")
+    side = sealer.seal(path, path, SAID, None)
+    assert side is not None
+    side.rename(tmp_path / "result.c2pa")
+
+    def refused(_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    assert look_at(path).answer is Answer.ALTERED
+    flip(path, -1)
+    assert look_at(path).answer is Answer.BROKEN
+
+
 @pytest.mark.parametrize("content", [b"", b"no manifest at all", b"\0\0\0\x10jumb\0\0\0\x08jumd"])
 def test_a_side_car_that_holds_none_does_not_verify(tmp_path, content):
     path = picture(tmp_path / "plain.bmp")
@@ -381,9 +406,16 @@ def test_names_do_nothing_to_a_terminal(tmp_path):
 
 
 def test_old_authorities_with_odd_serial_numbers_are_read_in_silence(tmp_path, root):
-    serial = root.certificate.serial_number
-    number = serial.to_bytes((serial.bit_length() + 7) // 8)
-    der = root.certificate.public_bytes(Encoding.DER).replace(number, b"\xff" + number[1:], 1)
+    told = root.certificate
+    odd = x509.CertificateBuilder(
+        issuer_name=root.name,
+        subject_name=root.name,
+        public_key=root.key.public_key(),
+        serial_number=0x7A0102,
+        not_valid_before=told.not_valid_before_utc,
+        not_valid_after=told.not_valid_after_utc,
+    ).sign(root.key, SHA256())
+    der = odd.public_bytes(Encoding.DER).replace(b"\x02\x03\x7a\x01\x02", b"\x02\x03\x8a\x01\x02", 1)
     path = tmp_path / "old.pem"
     path.write_text(ssl.DER_cert_to_PEM_cert(der))
     with warnings.catch_warnings():

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from facefusion.cli.command import Context
 from facefusion.core.errors import InputError, UsageError
+from facefusion.core.wording import shown
 from facefusion.provenance.settings import JSON, CheckSettings
+
+if TYPE_CHECKING:
+    from facefusion.provenance.manifests import Verdict
 
 
 def execute(context: Context) -> int:
@@ -23,11 +28,30 @@ def execute(context: Context) -> int:
     findings = look_at(Path(context.words[0]), anchors)
     if findings.unreadable:
         raise InputError(*findings.faults)
-    context.write(document([findings]) if settings.check_format == JSON else text(findings))
+    is_for_people = settings.check_format != JSON
+    context.write(text(findings) if is_for_people else document([findings]))
     verdicts = {store.verdict for store in findings.stores}
     if not verdicts:
         raise InputError(
             f"{findings.path} carries no manifest, and there is none beside it", "There is nothing to verify."
         )
     enough = {Verdict.TRUSTED} if anchors is not None else {Verdict.TRUSTED, Verdict.UNKNOWN_SIGNER}
+    if is_for_people:
+        context.write(f"{_conclusion(verdicts, settings.trust_anchors)}\n")
     return 0 if verdicts <= enough else Answer.BROKEN.value
+
+
+def _conclusion(verdicts: set[Verdict], anchors: Path | None) -> str:
+    """What the verdicts come to, in one line for people."""
+    from facefusion.provenance.manifests import Verdict  # noqa: PLC0415 - the library behind it is slow
+
+    if Verdict.BROKEN in verdicts:
+        return "not verified: the file or its manifest is not as it was signed"
+    if Verdict.ELSEWHERE in verdicts:
+        return "not verified: a manifest lies elsewhere and was not fetched"
+    if anchors is None:
+        return "verified: the file is as it was signed; --trust-anchors would tell whether to trust the signer"
+    authorities = shown(str(anchors))
+    if Verdict.UNKNOWN_SIGNER in verdicts:
+        return f"not verified: the file is as it was signed, but no authority in {authorities} vouches for the signer"
+    return f"verified: the file is as it was signed, by a signer for whom {authorities} vouches"
