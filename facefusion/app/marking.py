@@ -84,7 +84,7 @@ class ResultMarking:
             UsageError: likewise, or something else lies where its manifest would.
         """
         mode = snapshot.get(MarkingSettings).mode
-        check_side_car(output)
+        check_side_car(output, is_signed=mode is Marking.FULL)
         found = marks_of(target)
         for path in sources:
             with contextlib.suppress(InputError):  # whoever reads its faces says so

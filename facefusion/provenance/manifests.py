@@ -13,7 +13,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from facefusion.provenance.records import found_sidecar_of, sidecar_of
+from facefusion.provenance.records import found_sidecar_of, lies_there, sidecar_of
 from facefusion.provenance.rules import LARGEST_SIDE_CAR, TOO_LONG, library_rules, load_library
 from facefusion.provenance.signing.formats import media_type_of
 from facefusion.provenance.xmp.scan import opened
@@ -124,7 +124,7 @@ def stores_of(path: Path, anchors: str | None = None) -> tuple[Store, ...]:
     if beside is not None:
         found.append(read_store(path, beside, anchors))
     shared = path.with_suffix(".c2pa")
-    if shared.is_file() and shared not in (path, sidecar_of(path)):
+    if lies_there(shared) and shared not in (path, sidecar_of(path)):
         store = read_store(path, shared, anchors)
         # Files of one name with different endings share it: it is another's.
         others = store is not None and store.verdict is Verdict.BROKEN and _share_name(path)
@@ -133,9 +133,12 @@ def stores_of(path: Path, anchors: str | None = None) -> tuple[Store, ...]:
 
 
 def _share_name(path: Path) -> bool:
-    """Whether another file has the same name but for its ending."""
+    """Whether another file has the same name but for its ending, as far as the system lets us look."""
     taken = (path.name, path.with_suffix(".c2pa").name)
-    return any(one.stem == path.stem and one.name not in taken for one in path.parent.iterdir())
+    try:
+        return any(one.stem == path.stem and one.name not in taken for one in path.parent.iterdir())
+    except PermissionError:  # a folder may be gone through and not read
+        return False
 
 
 def read_store(path: Path, side_car: Path | None = None, anchors: str | None = None) -> Store | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -91,4 +92,18 @@ def sidecar_of(path: Path) -> Path:
 
 def found_sidecar_of(path: Path) -> Path | None:
     """The file there, if one is: beside the file, or beside what a symbolic link points to."""
-    return next((one for one in (sidecar_of(path), sidecar_of(path.resolve())) if one.is_file()), None)
+    return next((one for one in (sidecar_of(path), sidecar_of(path.resolve())) if lies_there(one)), None)
+
+
+def lies_there(path: Path) -> bool:
+    """Whether there is a file of that name. There is none of a name that the file system has no room for.
+
+    Raises:
+        OSError: the system does not let us look.
+    """
+    try:
+        return path.is_file()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return False
+        raise

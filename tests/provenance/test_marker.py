@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from facefusion.core.errors import SigningError, UsageError
+from facefusion.core.errors import OutputError, SigningError, UsageError
 from facefusion.core.stop import StopToken
 from facefusion.media.finishing import finish_into_place
 from facefusion.media.output import part_path
@@ -116,6 +116,14 @@ def test_what_is_no_manifest_is_not_taken_for_an_older_one(tmp_path):
     side.mkdir()
     with pytest.raises(UsageError, match=r"a\.mkv\.c2pa is a folder"):
         check_side_car(tmp_path / "a.mkv", "Or not.")
+
+
+def test_a_name_too_long_for_a_side_car_is_refused_only_where_one_has_to_be_made(tmp_path):
+    name = "x" * 251
+    check_side_car(tmp_path / f"{name}.jpg")
+    check_side_car(tmp_path / f"{name}.bmp", is_signed=False)
+    with pytest.raises(OutputError, match=r"x\.bmp\.c2pa cannot be written: the name is too long\. Or not\."):
+        check_side_car(tmp_path / f"{name}.bmp", "Or not.")
 
 
 def test_the_part_of_a_packet_that_stays_behind_is_told(tmp_path):
