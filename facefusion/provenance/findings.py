@@ -9,6 +9,7 @@ from pathlib import Path
 
 from facefusion.core.errors import InputError
 from facefusion.provenance.manifests import Store, Verdict, stores_of
+from facefusion.provenance.records import shared_sidecar_of
 from facefusion.provenance.xmp.packet import fault_of
 from facefusion.provenance.xmp.read import words_of
 
@@ -56,7 +57,7 @@ class Findings:
     watermark: str | None = None
     """What its pixels say."""
     faults: tuple[str, ...] = ()
-    """What cannot be read, a sentence each."""
+    """What could not be looked at, a sentence each."""
     unreadable: bool = False
     """The file itself."""
 
@@ -102,5 +103,7 @@ def look_at(path: Path, anchors: str | None = None, watermark: Callable[[Path], 
     except InputError as error:
         return Findings(path, faults=(str(error),), unreadable=True)
     faults = [f"Its XMP data cannot be read, since {fault}." for fault in map(fault_of, words.packets) if fault]
+    if path == shared_sidecar_of(path):
+        faults.append("Its name is that of a manifest, which tells of the file that it lies beside. Name that file.")
     seen = watermark(path) if watermark is not None else None
     return Findings(path, words.source_types, stores, seen, tuple(faults))

@@ -81,6 +81,16 @@ def test_what_cannot_be_read_is_said_among_the_others(files, capsys):
     ]
 
 
+def test_who_names_a_side_car_is_told_to_name_its_file(files, capsys):
+    side = files.plain.with_name("clip.mkv.c2pa")
+    side.write_bytes(b"\0\0\0\x10jumb" + bytes(8))
+    assert main(["detect", str(side)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"{side}: no mark says that it was altered",
+        "  Its name is that of a manifest, which tells of the file that it lies beside. Name that file.",
+    ]
+
+
 def test_detect_names_a_trusted_signer(files, capsys):
     assert main(["detect", str(files.sealed), "--trust-anchors", str(files.trusted)]) == 5
     assert (
