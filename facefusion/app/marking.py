@@ -28,6 +28,8 @@ from facefusion.provenance.signing.settings import SigningSettings
 PROGRAM = f"FaceFusion {__version__}"
 DEEP_SWAPPER = "deep_swapper"
 
+NAMES_IT_TOO = "It tells nothing of the result, which may name it all the same."
+DOES_NOT_NAME_IT = "It tells nothing of the result, which does not name it."
 NOT_MARKED = "The result is not marked: nothing was done to it that could be taken for a photograph."
 
 
@@ -152,14 +154,25 @@ class ResultMarking:
                 yield f"{says}."
             else:
                 yield f"{says}. The result says: {term_of(declaration.source_type.value)}."
-        if self._found.verdict is not None:
-            carries = f"{self._target.name} {Marks(verdict=self._found.verdict)}"
-            if self._mode is Marking.FULL and declaration.source_type is not None:
+        yield from self._manifest_notices()
+        if self._mode is not Marking.OFF and declaration.source_type is None:
+            yield NOT_MARKED
+
+    def _manifest_notices(self) -> Iterator[str]:
+        """What becomes of the target's manifests."""
+        name, found = self._target.name, self._found
+        is_kept = self._mode is Marking.FULL and self._declared is not None
+        if found.carries_one:
+            carries = f"{name} {Marks(verdict=found.verdict)}"
+            if is_kept:
                 yield f"{carries}, which is kept in the result's as that of what it was made of."
             else:
                 yield NotKept(f"{carries}, which the result does not keep.")
-        if self._mode is not Marking.OFF and declaration.source_type is None:
-            yield NOT_MARKED
+        for other in found.others:
+            yield NotKept(f"{name} has another manifest beside it, in {other}, which the result does not keep.")
+        if found.address is not None:
+            names = f"{name} {Marks(address=found.address)}"
+            yield NotKept(f"{names}. {NAMES_IT_TOO if self._declared is None else DOES_NOT_NAME_IT}")
 
 
 def check_signer(snapshot: Snapshot, events: EventSink) -> None:

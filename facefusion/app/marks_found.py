@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from facefusion.provenance.manifests import STORE, Store, stores_of
-from facefusion.provenance.records import SourceType, found_sidecar_of
-from facefusion.provenance.xmp.read import source_types
+from facefusion.core.wording import shown
+from facefusion.provenance.manifests import STORE, Verdict, kept_of, stores_of
+from facefusion.provenance.records import SourceType, has_sidecar
+from facefusion.provenance.xmp.packet import BrokenPacketError, address_of
+from facefusion.provenance.xmp.read import words_of
 
 MADE = frozenset(
     ("trainedAlgorithmicMedia", "compositeWithTrainedAlgorithmicMedia", "compositeSynthetic", "algorithmicMedia")
@@ -30,9 +32,18 @@ class Marks:
     """How it came to be, in its own words and in those of its manifests."""
     verdict: str | None = None
     """What is to be thought of its manifest; none where it carries none."""
+    address: str | None = None
+    """Where another of its manifests lies, or the only one, which is not looked at."""
+    others: tuple[str, ...] = ()
+    """Names of the files beside it with manifests that are not the one."""
 
     def __bool__(self) -> bool:
         return bool(self.source_types) or self.verdict is not None
+
+    @property
+    def carries_one(self) -> bool:
+        """Whether it has a manifest that was looked at."""
+        return self.verdict not in (None, Verdict.ELSEWHERE.value)
 
     @property
     def inherited(self) -> SourceType | None:
@@ -44,8 +55,10 @@ class Marks:
         parts = []
         if self.source_types:
             parts.append(f"says of itself: {', '.join(map(term_of, self.source_types))}")
-        if self.verdict is not None:
+        if self.carries_one:
             parts.append(f"carries a manifest ({self.verdict})")
+        if self.address is not None:
+            parts.append(f"names a manifest that lies elsewhere, at {shown(self.address)}, and was not fetched")
         return ", and ".join(parts)
 
 
@@ -55,20 +68,17 @@ def marks_of(path: Path) -> Marks:
     Raises:
         InputError: it cannot be read at all.
     """
-    stores = manifests_of(path)
-    said = (*source_types(path), *(one for store in stores for one in store.source_types))
-    return Marks(tuple(dict.fromkeys(said)), stores[0].verdict.value if stores else None)
-
-
-def manifests_of(path: Path) -> Sequence[Store]:
-    """The manifests in a file and beside it. The library of 30 MB that reads them comes in only where any seem to be.
-
-    Raises:
-        InputError: it cannot be read at all.
-    """
-    if found_sidecar_of(path) is None and not _seems_to_hold_one(path):
-        return ()
-    return stores_of(path)
+    words = words_of(path)
+    named = next(filter(None, map(_address_in, words.packets)), None)
+    # The library of 30 MB that reads manifests comes in only where any seem to be.
+    stores = stores_of(path) if named is not None or has_sidecar(path) or _seems_to_hold_one(path) else ()
+    said = tuple(dict.fromkeys((*words.source_types, *(one for store in stores for one in store.source_types))))
+    kept = kept_of(stores)
+    addresses = (store.faults[0] for store in stores if store.verdict is Verdict.ELSEWHERE)
+    others = tuple(store.side_car.name for store in stores if store is not kept and store.side_car is not None)
+    address = next(addresses, named)
+    verdict = kept.verdict if kept is not None else None if address is None else Verdict.ELSEWHERE
+    return Marks(said, None if verdict is None else verdict.value, address, others)
 
 
 def inherited(said: Iterable[str]) -> SourceType | None:
@@ -82,6 +92,13 @@ def inherited(said: Iterable[str]) -> SourceType | None:
 def term_of(value: str) -> str:
     """A term of the vocabulary without its address, which is written in more than one way."""
     return value.rstrip("/").rpartition("/")[2]
+
+
+def _address_in(packet: bytes) -> str | None:
+    try:
+        return address_of(packet) or None
+    except BrokenPacketError:
+        return None
 
 
 def _seems_to_hold_one(path: Path) -> bool:

@@ -7,13 +7,13 @@ told and not fetched, and nobody is asked whether a certificate was revoked.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from facefusion.provenance.records import found_sidecar_of, lies_there, sidecar_of
+from facefusion.provenance.records import found_sidecar_of, lies_there, shared_sidecar_of, sidecar_of
 from facefusion.provenance.rules import LARGEST_SIDE_CAR, TOO_LONG, library_rules, load_library
 from facefusion.provenance.signing.formats import media_type_of
 from facefusion.provenance.xmp.scan import opened
@@ -123,7 +123,7 @@ def stores_of(path: Path, anchors: str | None = None) -> tuple[Store, ...]:
     beside = found_sidecar_of(path)
     if beside is not None:
         found.append(read_store(path, beside, anchors))
-    shared = path.with_suffix(".c2pa")
+    shared = shared_sidecar_of(path)
     if lies_there(shared) and shared not in (path, sidecar_of(path)):
         store = read_store(path, shared, anchors)
         # Files of one name with different endings share it: it is another's.
@@ -132,9 +132,14 @@ def stores_of(path: Path, anchors: str | None = None) -> tuple[Store, ...]:
     return tuple(store for store in found if store is not None)
 
 
+def kept_of(stores: Sequence[Store]) -> Store | None:
+    """The manifests that go into those of whatever is made of a file: the ones inside it, else those beside it."""
+    return next((store for store in stores if store.verdict is not Verdict.ELSEWHERE), None)
+
+
 def _share_name(path: Path) -> bool:
     """Whether another file has the same name but for its ending, as far as the system lets us look."""
-    taken = (path.name, path.with_suffix(".c2pa").name)
+    taken = (path.name, shared_sidecar_of(path).name)
     try:
         return any(one.stem == path.stem and one.name not in taken for one in path.parent.iterdir())
     except PermissionError:  # a folder may be gone through and not read

@@ -95,6 +95,16 @@ def found_sidecar_of(path: Path) -> Path | None:
     return next((one for one in (sidecar_of(path), sidecar_of(path.resolve())) if lies_there(one)), None)
 
 
+def shared_sidecar_of(path: Path) -> Path:
+    """Where other programs lay the manifest of a file: ``result.c2pa``, which any file of that name could have."""
+    return path.with_suffix(".c2pa")
+
+
+def has_sidecar(path: Path) -> bool:
+    """Whether a file lies beside this one that may hold its manifest."""
+    return found_sidecar_of(path) is not None or lies_there(shared_sidecar_of(path))
+
+
 def lies_there(path: Path) -> bool:
     """Whether there is a file of that name. There is none of a name that the file system has no room for.
 

@@ -20,8 +20,8 @@ from facefusion.core.stop import StopToken
 from facefusion.media.join import join_videos
 from facefusion.provenance.marker import Unmarked
 from facefusion.provenance.records import VOCABULARY, SourceType, sidecar_of
-from facefusion.provenance.xmp.packet import packet
-from facefusion.provenance.xmp.read import source_types
+from facefusion.provenance.xmp.packet import address_of, packet
+from facefusion.provenance.xmp.read import source_types, xmp_packets
 from facefusion.provenance.xmp.write import write_xmp
 from tests.app.conftest import TARGET, Run, Still, settings
 
@@ -132,6 +132,31 @@ def test_a_manifest_of_an_older_result_goes_and_another_file_in_its_place_stays(
         with pytest.raises(UsageError, match=r"out\.png\.c2pa is there already and is not a C2PA manifest"):
             still.report(marking=marking)
         assert side.read_text() == "notes of the user"
+
+
+@pytest.mark.parametrize(
+    ("marking", "left", "said"),
+    [
+        ("metadata", (), "It tells nothing of the result, which does not name it."),
+        ("off", ("http://127.0.0.1:9/photo.c2pa",), "It tells nothing of the result, which may name it all the same."),
+    ],
+)
+def test_a_manifest_of_the_target_that_lies_elsewhere_is_told(
+    still: Still, run: Run, tmp_path, models, marking, left, said
+):
+    target, output = tmp_path / "target.webp", tmp_path / "out.webp"
+    xmp = packet(SourceType.ENHANCED).replace(
+        b"<Iptc4xmpExt:", b'<t:provenance xmlns:t="http://purl.org/dc/terms/">http://127.0.0.1:9/photo.c2pa</t:provenance>'
+        b"<Iptc4xmpExt:", 1
+    )  # fmt: skip
+    with Image.open(still.path) as image:
+        image.save(target, xmp=xmp)
+    report = run(output, target_path=target, trim_frame_end=None, models_path=models, marking=marking)
+    names = "target.webp names a manifest that lies elsewhere, at http://127.0.0.1:9/photo.c2pa, and was not fetched."
+    assert f"{names} {said}" in report.not_kept
+    assert report.marking is not None
+    assert report.marking.target_manifest == "lies elsewhere"
+    assert tuple(address for packet in xmp_packets(output) if (address := address_of(packet))) == left
 
 
 def test_a_broken_packet_of_the_target_is_replaced_which_is_said(still: Still, run: Run, tmp_path, models):

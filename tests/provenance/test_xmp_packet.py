@@ -14,6 +14,7 @@ from facefusion.provenance.xmp.packet import (
     EMPTY,
     LARGEST,
     BrokenPacketError,
+    address_of,
     extension_of,
     fault_of,
     packet,
@@ -205,6 +206,34 @@ def test_whatever_a_packet_holds_it_says_one_source_type_then_and_keeps_the_rest
     assert source_types_in(made) == (source_type.value,)
     (said,) = SAID.findall(made)
     assert outline(made.replace(said, b"")) == outline(existing)
+
+
+ADDRESS = "https://example.org/photo.c2pa"
+PROVENANCE = 'xmlns:t="http://purl.org/dc/terms/"'
+
+
+@pytest.mark.parametrize("place", [ADDRESS, "self#jumbf=/c2pa/urn:uuid:1"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        '<r:Description {0} t:provenance="{1}" t:title="kept"/>',
+        '<r:Description {0} t:title="kept"><t:provenance>{1}</t:provenance></r:Description>',
+        '<r:Description {0} t:title="kept"><t:provenance r:resource="{1}"/></r:Description>',
+    ],
+)
+def test_the_place_of_a_manifest_is_told_and_left_out(form, place):
+    existing = wrapped(form.format(PROVENANCE, place).replace("r:", "rdf:"))
+    assert address_of(existing) == (ADDRESS if place == ADDRESS else "")
+    made = packet(SourceType.ENHANCED, existing)
+    assert b"t:provenance" not in made
+    assert b't:title="kept"' in made
+    assert (address_of(made), source_types_in(made)) == ("", (ENHANCED,))
+
+
+def test_where_a_painting_was_is_no_place_of_a_manifest():
+    existing = wrapped(f'<rdf:Description {PROVENANCE} t:provenance="The Duke of Ferrara"/>')
+    assert address_of(existing) == ""
+    assert b't:provenance="The Duke of Ferrara"' in packet(SourceType.ENHANCED, existing)
 
 
 @given(st.binary(max_size=200))

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from facefusion.core.errors import SigningError
-from facefusion.provenance.records import found_sidecar_of
+from facefusion.provenance.manifests import kept_of, stores_of
+from facefusion.provenance.records import has_sidecar
 from facefusion.provenance.rules import LARGEST_SIDE_CAR, TOO_LONG, library_rules, load_library
 from facefusion.provenance.signing.credential import Credential
 from facefusion.provenance.signing.definition import ingredient
@@ -93,11 +94,11 @@ class Building:
         return True
 
     def _beside(self, path: Path, file: BinaryIO) -> dict[str, object]:
-        """What to add of a manifest that lies beside the parent, if one does."""
-        side_car = found_sidecar_of(path)
-        if side_car is None:
+        """What to add of a manifest that lies beside the parent, if one does and there is none inside."""
+        kept = kept_of(stores_of(path)) if has_sidecar(path) else None
+        if kept is None or kept.side_car is None:
             return {}
-        with side_car.open("rb") as beside:
+        with kept.side_car.open("rb") as beside:
             manifest = beside.read(LARGEST_SIDE_CAR + 1)
         if len(manifest) > LARGEST_SIDE_CAR:
             raise LibraryError(TOO_LONG)

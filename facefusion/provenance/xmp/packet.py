@@ -19,6 +19,7 @@ IPTC_EXTENSION = "http://iptc.org/std/Iptc4xmpExt/2008-02-29/"
 PROPERTY = "DigitalSourceType"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 NOTE = "http://ns.adobe.com/xmp/note/"
+TERMS = "http://purl.org/dc/terms/"
 
 LARGEST = 1 << 24
 """Bytes of a packet that is looked at: a hundred times what programs write."""
@@ -40,6 +41,11 @@ _Name = tuple[str, str]
 """Namespace and local name."""
 _SOURCE_TYPE = (IPTC_EXTENSION, PROPERTY)
 _EXTENSION = (NOTE, "HasExtendedXMP")
+_PROVENANCE = (TERMS, "provenance")
+_TAKEN = (_SOURCE_TYPE, _EXTENSION, _PROVENANCE)
+_WEB = ("http://", "https://")
+_WITHIN = "self#jumbf="
+"""With what the place of a manifest begins that the file holds itself (C2PA specification, 11.3)."""
 _DESCRIBED = 2
 """How deep below the tree's root, ``rdf:RDF``, a property of the file lies."""
 
@@ -56,13 +62,15 @@ class _Survey:
     values: list[str] = field(default_factory=list)
     """The source types, as they are written."""
     cuts: list[tuple[int, int]] = field(default_factory=list)
-    """The stretches that say them, and the one that names an extended packet."""
+    """The stretches that say them, and those that name an extended packet or the place of a manifest."""
     tree: tuple[int, bool] | None = None
     """Where the end tag of ``rdf:RDF`` begins, or its only tag where it is empty, which is said then."""
     about: str = ""
     """What the packet describes."""
     extended: str = ""
     """The name under which a JPEG keeps the rest of it."""
+    address: str = ""
+    """Where the file's manifest lies, when it does not lie in the file."""
 
 
 def packet(source_type: SourceType, existing: bytes = b"") -> bytes:
@@ -71,8 +79,9 @@ def packet(source_type: SourceType, existing: bytes = b"") -> bytes:
     Args:
         source_type: what to say; it takes the place of what the existing packet says of it.
         existing: the packet to say it in; all else in it is kept, but for the name of an extended packet, which stays
-            behind: :func:`extension_of` tells. One that is broken is replaced as a whole, since no program could read
-            it: :func:`fault_of` tells.
+            behind (:func:`extension_of` tells), and the place of a manifest, which is another file's
+            (:func:`address_of` tells). One that is broken is replaced as a whole, since no program could read it:
+            :func:`fault_of` tells.
     """
     try:
         return _merged(_survey(existing or EMPTY), source_type)
@@ -107,6 +116,17 @@ def extension_of(packet: bytes) -> str:
         BrokenPacketError: it is no packet.
     """
     return _survey(packet).extended
+
+
+def address_of(packet: bytes) -> str:
+    """Where the file's manifest lies, when it does not lie in the file (``dcterms:provenance``); empty where none does.
+
+    A text that is no address of the web's, such as who owned a painting, is none.
+
+    Raises:
+        BrokenPacketError: it is no packet.
+    """
+    return _survey(packet).address
 
 
 def _merged(survey: _Survey, source_type: SourceType) -> bytes:
@@ -210,7 +230,7 @@ class _Reader:
             return
         if self._depth == self._root + 1:
             self._describe(attributes)
-        elif self._depth == self._root + _DESCRIBED and named in (_SOURCE_TYPE, _EXTENSION):
+        elif self._depth == self._root + _DESCRIBED and named in _TAKEN:
             self._begin_property(named, attributes)
 
     def _describe(self, attributes: Sequence[str]) -> None:
@@ -218,15 +238,20 @@ class _Reader:
             named = _split(name)
             if named == (RDF, "about") and not self._described:
                 self._survey.about, self._described = value, True
-            elif named in (_SOURCE_TYPE, _EXTENSION):
-                self._say(named, value)
+            elif named in _TAKEN and self._say(named, value.strip()):
                 self._cut_attribute(name)
 
-    def _say(self, named: _Name, value: str) -> None:
+    def _say(self, named: _Name, value: str) -> bool:
+        """Take note of a property, and say whether a result has it to be cut out."""
         if named == _SOURCE_TYPE:
-            self._survey.values.append(value.strip())
+            self._survey.values.append(value)
+        elif named == _EXTENSION:
+            self._survey.extended = value
+        elif value.startswith(_WEB):
+            self._survey.address = value
         else:
-            self._survey.extended = value.strip()
+            return value.startswith(_WITHIN)
+        return True
 
     def _cut_attribute(self, name: str) -> None:
         _, local, prefix = name.split(_SEPARATOR)
@@ -252,9 +277,9 @@ class _Reader:
             self._survey.tree = (self._begin if empty else place, empty)
             self._root = None
         elif self._root is not None and self._depth == self._root + _DESCRIBED and self._said is not None:
-            self._say(self._named, "".join(self._said))
-            last = self._property if _is_empty(text, self._property) else place
-            self._survey.cuts.append((self._property, _tag_end(text, last)))
+            if self._say(self._named, "".join(self._said).strip()):
+                last = self._property if _is_empty(text, self._property) else place
+                self._survey.cuts.append((self._property, _tag_end(text, last)))
             self._said = None
         self._depth -= 1
 

@@ -243,6 +243,26 @@ def test_a_source_whose_manifest_is_damaged_is_named_by_its_hash(tmp_path, seale
     assert heard.notices == [f"The manifest of {parent} cannot be read: the result's names that file by its hash only."]
 
 
+@pytest.mark.parametrize("content", [b"", b"no manifest"])
+def test_what_lies_beside_a_source_does_not_cost_the_manifest_inside_it(tmp_path, sealer, declaration, heard, content):
+    parent = make(tmp_path, ".jpg", seed=1)
+    sealer.seal(parent, parent, replace(declaration, program="Another 1"), None)
+    sidecar_of(parent).write_bytes(content)
+    path = make(tmp_path, ".png")
+    sealer.seal(path, path, declaration, parent)
+    assert [manifest.program for manifest in store_of(path).manifests] == ["FaceFusion 9.8", "Another 1"]
+    assert heard.notices == []
+
+
+def test_a_manifest_beside_a_source_is_kept_as_other_programs_name_it(tmp_path, sealer, declaration):
+    parent = make(tmp_path, ".mkv", seed=1)
+    sealer.seal(parent, parent, replace(declaration, program="Another 1"), None).rename(tmp_path / "made-1.c2pa")
+    path = make(tmp_path, ".png")
+    sealer.seal(path, path, declaration, parent)
+    manifests = store_of(path).manifests
+    assert [(one.program, one.verified) for one in manifests] == [("FaceFusion 9.8", True), ("Another 1", True)]
+
+
 def test_what_does_not_verify_is_not_kept(tmp_path, sealer, declaration, monkeypatch):
     path = make(tmp_path, ".png")
     before = path.read_bytes()
