@@ -159,6 +159,11 @@ def step_snapshot(
     return machine.with_values(chosen, thawed.origin).with_values(paths, thawed.origin)
 
 
+def is_left_unsigned(snapshot: Snapshot, output: Path) -> bool:
+    """Whether a result has metadata alone, where a run with these settings would lay a signed manifest beside it."""
+    return media_type_inside(output) is None and snapshot.get(MarkingSettings).mode is Marking.FULL
+
+
 def _is_of_a_machine(spec: OptionSpec) -> bool:
     return spec.type.scalar is Path or spec.name in MACHINES
 

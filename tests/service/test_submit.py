@@ -89,6 +89,17 @@ def test_jobs_are_sent_and_named(folder, queue, capsys):
     assert FolderStore(folder / "storage").fetch(one[0], folder).read_bytes() == SOURCE.read_bytes()
 
 
+def test_formats_that_come_unsigned_are_named(folder, queue, capsys):
+    words = ["submit", "-s", "faces/*.jpg", "-t", "clips/*"]
+    full, alone = ("--marking", "full"), ("--marking", "metadata")
+    assert main([*words, "-o", "out/{target_name}.mkv", *full]) == 0
+    said = "Results in .mkv are not signed, since the fleet hands out one file, and their manifest would be another."
+    assert f"warning: {said}" in capsys.readouterr().err.splitlines()
+    assert main([*words, "-o", "out/{target_name}.mkv", *alone]) == 0
+    assert main([*words, "-o", "out/{target_name}.mp4", *full]) == 0
+    assert "signed" not in capsys.readouterr().err
+
+
 def test_results_are_waited_for_and_put_where_they_were_ordered(folder, queue, redis_url, capsys):
     fleet = threading.Thread(target=finish, args=(queue, redis_url))
     fleet.start()

@@ -41,6 +41,11 @@ def execute(context: Context) -> int:
         context.events.emit(Notice(notice, warning=True))
     with service_packages("submit"):
         from facefusion.service.intake import open_intake  # noqa: PLC0415 - see service_packages
+        from facefusion.service.steps import is_left_unsigned  # noqa: PLC0415
+    unsigned = {step.output.suffix.lower() for step in batch.steps if is_left_unsigned(snapshot, step.output)}
+    if unsigned:
+        reason = "since the fleet hands out one file, and their manifest would be another."
+        context.events.emit(Notice(f"Results in {', '.join(sorted(unsigned))} are not signed, {reason}", warning=True))
     intake = open_intake(url, snapshot, Priority(settings.priority), os.environ)
     sent: list[Submitted] = []
     try:
