@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from dataclasses import replace
 
 import c2pa
@@ -348,8 +349,9 @@ def test_a_large_file_spills_beside_the_result(tmp_path, sealer, declaration, mo
 
 def test_two_results_of_one_sealer_differ_in_their_manifests_only(tmp_path, sealer, declaration):
     assert isinstance(sealer, C2paSealer)
-    paths = [make(tmp_path, ".mp4"), make(tmp_path, ".mp4", seed=1)]
-    assert paths[0].read_bytes() == paths[1].read_bytes()
+    # Copied, not made twice: on AVX-512 x264 itself may encode the same frames differently.
+    paths = [make(tmp_path, ".mp4"), tmp_path / "again.mp4"]
+    shutil.copy(*paths)
     for path in paths:
         sealer.seal(path, path, declaration, None)
     assert packets_of(paths[0]) == packets_of(paths[1])
