@@ -42,6 +42,7 @@ fail() {
 lay_out() {
     mkdir -p /app "$machine/app/.assets/models" "$machine/volumes"
     cp -r "$repository"/{facefusion.py,facefusion.ini,facefusion} "$machine/app/"
+    cp "$repository/deploy/container/entrypoint.sh" "$machine/"
     for folder in "${folders[@]}" input output; do
         mkdir -p "$machine/app/$folder" "$machine/volumes/$folder"
         chown 1000:1000 "$machine/volumes/$folder"
@@ -89,7 +90,7 @@ start() {
     variables+=("FACEFUSION_LISTEN_PORT=$api" "FACEFUSION_METRICS_ADDRESS=127.0.0.1:$metrics")
     variables+=(FACEFUSION_EXECUTION_PROVIDERS=cpu)
     unshare --mount bash -c "set -eu; $(declare -p folders); $(declare -f inside); inside \"\$@\"" inside \
-        "${variables[@]}" "$repository/deploy/container/entrypoint.sh" "$@" >"$machine/$name.log" 2>&1 &
+        "${variables[@]}" "$machine/entrypoint.sh" "$@" >"$machine/$name.log" 2>&1 &
     running[$name]=$!
 }
 
