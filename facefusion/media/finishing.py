@@ -12,7 +12,7 @@ from typing import Protocol
 from facefusion.core.errors import SigningError
 from facefusion.core.stop import StopToken
 from facefusion.core.storage import refusal, remove
-from facefusion.media.output import OTHER_OUTPUT, final_name, move_into_place
+from facefusion.media.output import OTHER_OUTPUT, final_name, move_into_place, settle
 
 UNSIGNED = ".unsigned.part"
 """What is added to the name of a result that is whole, and could not be signed. No later run takes it for abandoned."""
@@ -119,6 +119,8 @@ def finish_into_place(
         raise _kept(part, path, error) from error
     try:
         check()
+        # A disk may take long over a video; meanwhile the older result has what lies beside it.
+        settle(part, path, remedy)
         _drop(completed.beside, path, remedy)
         move_into_place(part, path, remedy)
         for name, file in completed.beside.items():

@@ -66,12 +66,25 @@ def move_into_place(part: Path, path: Path, remedy: str = OTHER_OUTPUT) -> None:
         ResourceError: the disk is full.
     """
     final = final_name(path, remedy)
+    settle(part, path, remedy)
     try:
-        flush(part)
         part.replace(final)
     except OSError as error:
         raise refusal(error, path, f"Close programs that use it. {remedy}") from error
     flush_folder(final.parent)
+
+
+def settle(part: Path, path: Path, remedy: str = OTHER_OUTPUT) -> None:
+    """Return once the disk holds all of a finished file, which may take long.
+
+    Raises:
+        OutputError: the disk does not hold it.
+        ResourceError: the disk is full.
+    """
+    try:
+        flush(part)
+    except OSError as error:
+        raise refusal(error, path, remedy) from error
 
 
 def remove_abandoned(folder: Path) -> None:

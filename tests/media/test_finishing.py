@@ -11,6 +11,7 @@ import pytest
 
 from facefusion.core.errors import OutputError, SigningError
 from facefusion.core.stop import StopToken
+from facefusion.core.storage import flush
 from facefusion.media.animate import Drawing, animate
 from facefusion.media.assemble import Cut, assemble
 from facefusion.media.encoder import EncoderSettings
@@ -86,6 +87,19 @@ def test_what_lay_beside_an_older_result_goes_with_it(tmp_path):
     assert finished(tmp_path, Seal(), b"new") == ("It is said so.",)
     assert names(tmp_path) == ["a.mkv"]
     assert (tmp_path / "a.mkv").read_bytes() == b"new"
+
+
+def test_what_lies_beside_an_older_result_stays_until_the_new_one_is_on_the_disk(tmp_path, monkeypatch):
+    finished(tmp_path, Seal(beside=True))
+    seen = []
+
+    def noted(path):
+        seen.append((path.suffix, (tmp_path / "a.mkv.c2pa").exists()))
+        flush(path)
+
+    monkeypatch.setattr("facefusion.media.output.flush", noted)
+    finished(tmp_path, Seal(beside=True), b"new")
+    assert seen[0] == (".part", True)
 
 
 def test_what_cannot_be_signed_is_kept_and_goes_once_it_can(tmp_path):

@@ -72,7 +72,7 @@ def test_a_full_disk_is_named_and_what_was_there_stays(tmp_path, monkeypatch):
     part = part_path(path)
     part.write_bytes(b"new")
     monkeypatch.setattr(output, "flush", full)
-    with pytest.raises(ResourceError, match=r"a\.mp4 cannot be written: the disk is full\. Free some space\. Close"):
+    with pytest.raises(ResourceError, match=r"a\.mp4 cannot be written: the disk is full\. Free some space\. Choose"):
         move_into_place(part, path)
     assert path.read_bytes() == b"old"
 
