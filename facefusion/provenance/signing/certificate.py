@@ -19,6 +19,9 @@ from facefusion.core.errors import SetupError
 from facefusion.provenance.rules import PURPOSES
 from facefusion.provenance.signing.algorithm import LEAST_RSA_BITS, Algorithm, algorithm_of
 
+LARGEST = 1 << 20
+"""Bytes of a file with a certificate or a key; a chain of ten takes twenty thousand."""
+
 ANOTHER = "Name another with --signing-certificate, or sign with a local one: leave --signing-certificate away."
 
 
@@ -74,10 +77,19 @@ def read_certificate(path: Path) -> Certificate:
         SetupError: it cannot be read, is no certificate, or may not sign.
     """
     certificate = load_certificate(path)
-    _check_time(certificate.own, path)
-    _check_purpose(certificate.own, path)
-    _check_chain(certificate)
+    check_certificate(certificate)
     return certificate
+
+
+def check_certificate(certificate: Certificate) -> None:
+    """See that C2PA allows a certificate to sign today.
+
+    Raises:
+        SetupError: it may not sign.
+    """
+    _check_time(certificate.own, certificate.path)
+    _check_purpose(certificate.own, certificate.path)
+    _check_chain(certificate)
 
 
 def load_certificate(path: Path) -> Certificate:
@@ -87,7 +99,7 @@ def load_certificate(path: Path) -> Certificate:
         SetupError: it cannot be read, is no certificate, or its key is of no kind that signs.
     """
     try:
-        chain = tuple(x509.load_pem_x509_certificates(path.read_bytes()))
+        chain = tuple(x509.load_pem_x509_certificates(read_pem(path)))
     except OSError as error:
         raise SetupError(
             f"the signing certificate {path} cannot be read: {error.strerror or error}", ANOTHER
@@ -98,6 +110,16 @@ def load_certificate(path: Path) -> Certificate:
             f"Convert it with: openssl x509 -inform DER -in FILE. {ANOTHER}",
         ) from error
     return Certificate(path, chain, _algorithm(chain[0], path))
+
+
+def read_pem(path: Path) -> bytes:
+    """The text of a certificate or a key, as far as one can go.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return file.read(LARGEST)
 
 
 def _named(one: x509.Certificate) -> str:

@@ -5,14 +5,23 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import tempfile
+import time
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from facefusion.core.errors import SetupError, SigningError
+from facefusion.core.wording import shown
 from facefusion.provenance.signing.algorithm import fits
 from facefusion.provenance.signing.certificate import Certificate
 
 PATIENCE = 60.0
 """Seconds for one signature; devices take below one, remote ones a few, and some wait for a person's hand."""
+
+LONGEST = 1 << 16
+"""Bytes that a command may write; a signature has some hundreds."""
+POLL = 0.05
+"""Seconds between two looks at how much it wrote."""
 
 OPTION = "See --signing-command in docs/trust.md."
 
@@ -31,21 +40,44 @@ class SigningCommand:
         Raises:
             SigningError: the command cannot be run, fails, takes too long, or gives no signature of the certificate's.
         """
+        # Files have no end that a process left behind by the command could keep open, and never wait for a reader.
         try:
-            done = subprocess.run(self.words, input=data, capture_output=True, timeout=self.patience, check=False)
+            with (
+                tempfile.TemporaryFile() as question,
+                tempfile.TemporaryFile() as answer,
+                tempfile.TemporaryFile() as complaint,
+            ):
+                question.write(data)
+                question.seek(0)
+                with subprocess.Popen(self.words, stdin=question, stdout=answer, stderr=complaint) as process:
+                    try:
+                        code = self._ended(process, (answer, complaint))
+                    except BaseException:
+                        process.kill()
+                        raise
+                signature, said = _written(answer), _written(complaint).decode("utf-8", "replace").strip().splitlines()
         except OSError as error:
             raise self._error(f"cannot be run: {error.strerror or error}") from error
-        except subprocess.TimeoutExpired as error:
-            raise self._error(f"did not come to an end within {self.patience:.0f} s") from error
-        if done.returncode != 0:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            raise self._error(f"ended with {done.returncode}{f': {said[-1]}' if said else ''}")
-        if not fits(self.certificate.key, done.stdout, data):
+        if code != 0:
+            raise self._error(f"ended with {code}{f': {shown(said[-1])}' if said else ''}")
+        if not fits(self.certificate.key, signature, data):
             raise self._error(
-                f"gave {len(done.stdout)} bytes that are no signature by the key of {self.certificate.path} "
+                f"gave {len(signature)} bytes that are no signature by the key of {self.certificate.path} "
                 f"({self.certificate.algorithm.value})"
             )
-        return done.stdout
+        return signature
+
+    def _ended(self, process: subprocess.Popen[bytes], outputs: tuple[BinaryIO, ...]) -> int:
+        """Wait for the command's end, and give what it ends with."""
+        until = time.monotonic() + self.patience
+        while True:
+            try:
+                return process.wait(min(POLL, max(until - time.monotonic(), 0)))
+            except subprocess.TimeoutExpired as error:
+                if time.monotonic() >= until:
+                    raise self._error(f"did not come to an end within {self.patience:.0f} s") from error
+            if any(os.fstat(output.fileno()).st_size > LONGEST for output in outputs):
+                raise self._error(f"wrote more than {LONGEST >> 10} KiB")
 
     def _error(self, fault: str) -> SigningError:
         return SigningError(f"the signing command {self.words[0]} {fault}", OPTION)
@@ -64,6 +96,11 @@ def read_command(text: str, certificate: Certificate) -> SigningCommand:
     if not words:
         raise SetupError("the signing command is empty", OPTION)
     return SigningCommand(words, certificate)
+
+
+def _written(output: BinaryIO) -> bytes:
+    output.seek(0)
+    return output.read(LONGEST)
 
 
 def _words(text: str) -> list[str]:

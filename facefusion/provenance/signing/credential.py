@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from facefusion.core.errors import OptionError
+from facefusion.core.errors import OptionError, SetupError
 from facefusion.observability.events import EventSink, Notice
-from facefusion.provenance.signing.certificate import Certificate, load_certificate, read_certificate
+from facefusion.provenance.signing.certificate import (
+    Certificate,
+    check_certificate,
+    load_certificate,
+    read_certificate,
+)
 from facefusion.provenance.signing.command import read_command
 from facefusion.provenance.signing.identity import Identity, find_identity, make_identity, needs_renewal
 from facefusion.provenance.signing.key import read_key, readable_by_others
@@ -71,12 +77,29 @@ def local_credential(settings: SigningSettings) -> Credential:
     identity = find_identity(settings.identities)
     if identity is None or _is_old(identity):
         identity = make_identity(settings.identities, after=identity)
-    certificate = read_certificate(identity.certificate)
-    return Credential(certificate, read_key(identity.key, certificate), identity.anchor)
+    with _local_files(identity):
+        certificate = load_certificate(identity.certificate)
+        sign = read_key(identity.key, certificate)
+    check_certificate(certificate)
+    return Credential(certificate, sign, identity.anchor)
 
 
 def _is_old(identity: Identity) -> bool:
-    return needs_renewal(load_certificate(identity.certificate).ends)
+    with _local_files(identity):
+        return needs_renewal(load_certificate(identity.certificate).ends)
+
+
+@contextmanager
+def _local_files(identity: Identity) -> Iterator[None]:
+    """Say what can be done where files of a local certificate are missing or damaged."""
+    try:
+        yield
+    except SetupError as error:
+        remedy = (
+            f"It is the local one: put the files of {identity.folder} back from a copy, or move that folder away; the "
+            "next run makes another."
+        )
+        raise SetupError(error.fault, remedy) from error
 
 
 def _named(settings: SigningSettings, certificate: Certificate, events: EventSink) -> Credential:
@@ -91,17 +114,23 @@ def _named(settings: SigningSettings, certificate: Certificate, events: EventSin
             "Name the key with --signing-key, or a command that signs with it with --signing-command.",
         )
     sign = read_key(key, certificate)
+    _warn_of_readers(key, events)
+    return Credential(certificate, sign)
+
+
+def _warn_of_readers(key: Path, events: EventSink) -> None:
     if readable_by_others(key):
         events.emit(
             Notice(f"Other users of this machine can read the signing key {key}. Run: chmod 600 {key}", warning=True)
         )
-    return Credential(certificate, sign)
 
 
 def _local(settings: SigningSettings, events: EventSink) -> Credential:
-    is_there = local_identity(settings) is not None
+    identity = local_identity(settings)
     credential = local_credential(settings)
-    if not is_there:
+    if identity is not None:
+        _warn_of_readers(identity.key, events)
+    else:
         events.emit(
             Notice(
                 f"Made a local certificate to sign results with, in {credential.certificate.path.parent}: it says that "

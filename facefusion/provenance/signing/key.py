@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from facefusion.core.errors import SetupError
 from facefusion.provenance.signing.algorithm import algorithm_of, sign
-from facefusion.provenance.signing.certificate import Certificate
+from facefusion.provenance.signing.certificate import Certificate, read_pem
 
 ANOTHER = (
     "Name the one that belongs to the certificate with --signing-key, or a command that has it with --signing-command."
@@ -37,7 +37,7 @@ def read_key(path: Path, certificate: Certificate) -> Callable[[bytes], bytes]:
 
 def _load(path: Path) -> PrivateKeyTypes:
     try:
-        return load_pem_private_key(path.read_bytes(), password=None)
+        return load_pem_private_key(read_pem(path), password=None)
     except OSError as error:
         raise SetupError(f"the signing key {path} cannot be read: {error.strerror or error}", ANOTHER) from error
     except TypeError as error:  # what the library says of a password that it was not given

@@ -247,6 +247,29 @@ def test_a_command_that_takes_no_end(folder):
         signing(DATA)
 
 
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_command_that_writes_without_end_is_stopped(folder, stream):
+    certificate = load_certificate(write_pair(folder)[0])
+    endless = f"import sys\nwhile True: sys.{stream}.buffer.write(bytes(1 << 16))"
+    with pytest.raises(SigningError, match=rf"the signing command {sys.executable} wrote more than 64 KiB"):
+        SigningCommand((sys.executable, "-c", endless), certificate)(DATA)
+
+
+def test_a_long_complaint_of_a_command_is_cut(folder):
+    certificate = load_certificate(write_pair(folder)[0])
+    with pytest.raises(SigningError, match=r"ended with 3: x{200}\.\.\. \(30000 characters\)\."):
+        SigningCommand(
+            (sys.executable, "-c", "import sys; sys.exit(sys.stderr.write('x' * 30_000) and 3)"), certificate
+        )(DATA)
+
+
+def test_nobody_waits_for_what_a_command_leaves_behind(folder):
+    certificate, key = write_pair(folder)
+    left = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(30)'])\n{DEVICE}"
+    signing = SigningCommand((sys.executable, "-c", left, str(key)), load_certificate(certificate), patience=20)
+    assert fits(signing.certificate.key, signing(DATA), DATA)
+
+
 @pytest.mark.parametrize(
     ("system", "text", "words"),
     [

@@ -158,3 +158,23 @@ def test_a_local_certificate_that_was_damaged_is_an_error_and_is_not_made_anew(f
     with pytest.raises(SetupError, match=r"certificate\.pem is no certificate in PEM form"):
         open_sealer(settings, heard)
     assert [path.name for path in folder.iterdir()] == ["identity-1"]
+
+
+@pytest.mark.parametrize("name", ["certificate", "key"])
+def test_what_can_be_done_about_a_local_certificate_that_is_not_whole_is_said(folder, settings, heard, name):
+    identity = make_identity(folder)
+    getattr(identity, name).unlink()
+    with pytest.raises(SetupError) as raised:
+        open_sealer(settings, heard)
+    assert raised.value.remedy == (
+        f"It is the local one: put the files of {identity.folder} back from a copy, or move that folder away; the "
+        "next run makes another."
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows tells it otherwise")
+def test_a_local_key_that_others_can_read_is_told_of(folder, settings, heard):
+    key = make_identity(folder).key
+    key.chmod(0o640)
+    open_sealer(settings, heard)
+    assert heard.notices == [f"Other users of this machine can read the signing key {key}. Run: chmod 600 {key}"]
