@@ -67,7 +67,8 @@ class JoinedFile:
         )
         stack.callback(_close_quietly, self._output)
         self._output.flags |= cast("int", Flags.bitexact.value)  # no dates, no random identifiers
-        self._begin(videos[0], tags)
+        self._told = tags
+        self._begin(videos[0])
 
     def write(self, stop: StopToken) -> tuple[Expected, tuple[str, ...]]:
         """Write everything; what the file has to be, and what the user should know."""
@@ -114,16 +115,20 @@ class JoinedFile:
             self._filled.add(track)
             self._output.mux_one(packet)
 
-    def _begin(self, first: FinishedVideo, tags: Mapping[str, str]) -> None:
+    def _begin(self, first: FinishedVideo) -> None:
         """Add the streams and describe them."""
         with open_source(first.path) as source:
-            self._output.metadata.update(told_tags(source.metadata, tags))
+            self._output.metadata.update(told_tags(source.metadata, self._told))
             self._stream = self._add_picture(source)
             for kind in KINDS:
                 self._add_tracks(kind)
             self._add_beside(first, source)
         chapters = chapters_in_line(
-            (video.chapters, place.span, place.offset) for video, place in zip(self._videos, self._places, strict=True)
+            (
+                (video.chapters, place.span, place.offset)
+                for video, place in zip(self._videos, self._places, strict=True)
+            ),
+            self._told,
         )
         if chapters:
             self._output.set_chapters(chapters)
@@ -149,7 +154,7 @@ class JoinedFile:
             context.extradata = common_header(video.codec, [video.header for video in self._videos])
         context.framerate = video.info.frame_rate
         stream.time_base = self._line.time_base
-        copy_description(template, stream, self._container.muxer)
+        copy_description(template, stream, self._container.muxer, self._told)
         if self._tells_shape:
             leave_room(stream)
         if tag := CODEC_TAGS.get((codec_of(video.codec), self._container.muxer)):
@@ -163,7 +168,7 @@ class JoinedFile:
         stream = copied_stream(template, self._output)
         if stream is None:
             raise OutputError(f"FFmpeg cannot write the {track.codec} that it read", "Choose another container.")
-        copy_description(template, stream, self._container.muxer)
+        copy_description(template, stream, self._container.muxer, self._told)
         if track.kind == "subtitle":
             self._tracks.append(CueLine(stream))
         elif track.sample_bytes:
@@ -191,7 +196,7 @@ class JoinedFile:
         stream = copied_stream(template, self._output)
         if stream is None:
             return
-        copy_description(template, stream, self._container.muxer)
+        copy_description(template, stream, self._container.muxer, self._told)
         with open_source(video.path) as source:
             packet = next(iter(source.demux(source.streams[index])))
             packet.pts = packet.dts = 0

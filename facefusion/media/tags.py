@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import av
@@ -60,18 +60,26 @@ def told_tags(tags: Mapping[str, str], told: Mapping[str, str]) -> dict[str, str
     return {key: value for key, value in file_tags(tags).items() if key.lower() not in names} | dict(told)
 
 
-def stream_tags(tags: Mapping[str, str]) -> dict[str, str]:
-    """What is kept of the tags of a stream."""
+def stream_tags(tags: Mapping[str, str], told: Iterable[str] = ()) -> dict[str, str]:
+    """What is kept of the tags of a stream: none of a name that is told of the whole file."""
+    left = STREAM_TAGS | {key.lower() for key in told}
     return {
         "title" if key.lower() == MP4_TITLE else key: value
         for key, value in tags.items()
-        if key.lower() not in STREAM_TAGS and not key.lower().startswith(STATISTICS)
+        if key.lower() not in left and not key.lower().startswith(STATISTICS)
     }
 
 
-def copy_description(source: Stream, target: Stream, muxer: str) -> None:
-    """Give a stream the language, title, further tags and role of another, for one of FFmpeg's muxers."""
-    target.metadata.update(stream_tags(source.metadata))
+def copy_description(source: Stream, target: Stream, muxer: str, told: Iterable[str] = ()) -> None:
+    """Give a stream the language, title, further tags and role of another.
+
+    Args:
+        source: the other one.
+        target: the stream.
+        muxer: FFmpeg's name of what writes it.
+        told: names of tags that are told of the whole file, and that no stream contradicts.
+    """
+    target.metadata.update(stream_tags(source.metadata, told))
     language = target.metadata.get("language")
     if language and muxer == "mov":
         target.metadata["language"] = MACINTOSH.get(language, language)
@@ -105,7 +113,8 @@ def lost_descriptions(
             if after >= len(new.streams):
                 yield NotKept(f"The output's container did not keep {name}.")
                 continue
-            missing = ", ".join(_missing(old.streams[before], new.streams[after], _has_choice(old, before)))
+            wanted = stream_tags(old.streams[before].metadata, told or ())
+            missing = ", ".join(_missing(old.streams[before], wanted, new.streams[after], _has_choice(old, before)))
             if missing:
                 yield NotKept(f"The output's container cannot hold of {name}: {missing}.")
 
@@ -116,10 +125,10 @@ def _has_choice(container: InputContainer, track: int) -> bool:
     return kind != "video" and sum(stream.type == kind for stream in container.streams) > 1
 
 
-def _missing(old: Stream, new: Stream, has_choice: bool) -> Iterator[str]:
+def _missing(old: Stream, wanted: Mapping[str, str], new: Stream, has_choice: bool) -> Iterator[str]:
     """Which descriptions are gone; without a choice there is no default."""
     kept = {key.lower(): value for key, value in stream_tags(new.metadata).items()}
-    for key, value in stream_tags(old.metadata).items():
+    for key, value in wanted.items():
         if value and value != "und" and not kept.get(key.lower()):
             yield f"{key} ({value})"
     for role in SHOWN_DISPOSITIONS:

@@ -108,7 +108,7 @@ class TrackCopier:
             ahead: how long the source plays before ``span`` that the container has no place for, in seconds.
         """
         self._start = span.start
-        chapters = chapters_within(self._source.chapters(), span)
+        chapters = chapters_within(self._source.chapters(), span, self._tags)
         if chapters:
             self._output.set_chapters(chapters)
         self._chapters = len(chapters)
@@ -152,7 +152,7 @@ class TrackCopier:
             self._describe(self._info.stream, self._output.streams.video[0])
 
     def _describe(self, index: int, target: Stream) -> None:
-        copy_description(self._source.streams[index], target, self._container.muxer)
+        copy_description(self._source.streams[index], target, self._container.muxer, self._tags)
         self._targets[index] = target
 
     def _until_picture_ends(self, span: Span, length: Fraction) -> Span:

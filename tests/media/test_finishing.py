@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 from pathlib import Path
 
 import av
@@ -177,6 +178,31 @@ def test_containers_that_hold_any_tag_hold_what_is_told(tmp_path, clip, suffix):
     for path in (target, again):
         with av.open(str(path)) as container:
             assert {key.upper(): value for key, value in container.metadata.items()}["SAID_OF_IT"] == "so"
+
+
+def test_no_track_and_no_chapter_contradicts_what_is_told_of_the_whole(tmp_path, clip):
+    told = tmp_path / "told.mkv"
+    with av.open(str(clip)) as source, av.open(str(told), "w") as output:
+        (old,) = source.streams.video
+        new = output.add_stream_from_template(old)
+        said = {"Said_Of_It": "otherwise", "title": "kept"}
+        new.metadata.update(said)
+        output.set_chapters([{"id": 1, "start": 0, "end": 1, "time_base": Fraction(1, 25), "metadata": said}])
+        for packet in source.demux(old):
+            if packet.dts is not None:
+                packet.stream = new
+                output.mux(packet)
+    target, again = tmp_path / "a.mkv", tmp_path / "b.mkv"
+    assert made(target, told, Seal()) == ("It is said so.",)
+    join_videos([target, target], again, STOP, Seal())
+    for path in (target, again):
+        with av.open(str(path)) as container:
+            tags = container.streams.video[0].metadata, *(chapter["metadata"] for chapter in container.chapters())
+        assert len(tags) > 1
+        for one in tags:
+            named = {key.upper(): value for key, value in one.items()}
+            assert "SAID_OF_IT" not in named
+            assert named["TITLE"] == "kept"
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mov", ".avi", ".gif", ".png"])
