@@ -67,6 +67,8 @@ def _store_lines(store: Store) -> Iterator[str]:
         if number:
             yield f"  made of a file with a manifest of its own{_source(manifest)}"
         indent = "    " if number else "  "
+        for source_type in manifest.source_types:
+            yield f"{indent}source type: {_told(source_type)}"
         for action in manifest.actions[:MOST_ACTIONS]:
             yield f"{indent}{_action(action)}"
         if len(manifest.actions) > MOST_ACTIONS:
@@ -129,6 +131,7 @@ def _manifest(manifest: Manifest) -> dict[str, object]:
         "signer": manifest.signer,
         "signed_at": manifest.signed_at,
         "verified_when_taken_in": manifest.verified,
+        "source_types": list(manifest.source_types),
         "actions": [
             {
                 "action": action.name,

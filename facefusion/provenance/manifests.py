@@ -44,6 +44,9 @@ BLOCK = 1 << 20
 
 PROCESSOR, MODELS = "org.facefusion.processor", "org.facefusion.models"
 _ACTIONS = ("c2pa.actions", "c2pa.actions.v2")
+_METADATA = ("c2pa.metadata", "cawg.metadata", "stds.iptc")
+"""Assertions that hold XMP's properties as JSON-LD; the last is of C2PA's first versions."""
+_LOCAL_NAME = "DigitalSourceType"
 
 
 class Verdict(Enum):
@@ -86,6 +89,8 @@ class Manifest:
     signed_at: str | None
     """As a time-stamp authority confirmed it that is among the anchors."""
     actions: tuple[Action, ...]
+    source_types: tuple[str, ...] = ()
+    """How the file came to be, by metadata that is signed with it."""
     verified: bool = True
     """For one that was taken in with a source: whether it did verify then."""
 
@@ -105,7 +110,11 @@ class Store:
     @property
     def source_types(self) -> tuple[str, ...]:
         """How the file came to be, by all of them, each once."""
-        said = (action.source_type for manifest in self.manifests for action in manifest.actions)
+        said = (
+            one
+            for manifest in self.manifests
+            for one in (*(action.source_type for action in manifest.actions), *manifest.source_types)
+        )
         return tuple(dict.fromkeys(one for one in said if one))
 
 
@@ -277,6 +286,7 @@ def _manifest(label: str, said: Mapping[str, object], *, verified: bool, stamped
         signer=signer or None,
         signed_at=_text(signature.get("time")) if stamped else None,
         actions=tuple(_actions(said)),
+        source_types=tuple(dict.fromkeys(_signed_words(said))),
         verified=verified,
     )
 
@@ -291,11 +301,21 @@ def _actions(said: Mapping[str, object]) -> Iterator[Action]:
             parameters = _table(action.get("parameters"))
             yield Action(
                 name=str(action.get("action")),
-                source_type=_text(action.get("digitalSourceType")),
+                source_type=(_text(action.get("digitalSourceType")) or "").strip() or None,
                 agent=_agent(action.get("softwareAgent")),
                 processor=_text(parameters.get(PROCESSOR)),
                 models=tuple(_table(parameters.get(MODELS))),
             )
+
+
+def _signed_words(said: Mapping[str, object]) -> Iterator[str]:
+    """Source types of metadata assertions, whatever prefix their context gives the namespace."""
+    for assertion in map(_table, _rows(said.get("assertions"))):
+        if assertion.get("label") in _METADATA:
+            for name, value in _table(assertion.get("data")).items():
+                word = _text(_table(value).get("@id", value))
+                if name.rpartition(":")[2] == _LOCAL_NAME and word and word.strip():
+                    yield word.strip()
 
 
 def _agent(said: object) -> str | None:

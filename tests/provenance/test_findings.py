@@ -63,7 +63,7 @@ def picture(path, **about):
     return path
 
 
-def claimed(path, *actions, remote=None, label="c2pa.actions.v2", version=2):
+def claimed(path, *actions, remote=None, label="c2pa.actions.v2", version=2, more=()):
     """A picture that another program signed."""
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.serialization import Encoding
@@ -75,7 +75,7 @@ def claimed(path, *actions, remote=None, label="c2pa.actions.v2", version=2):
     said = {
         "claim_version": version,
         "claim_generator_info": [{"name": "Camera", "version": "7.1"}],
-        "assertions": [{"label": label, "data": {"actions": list(actions)}}],
+        "assertions": [{"label": label, "data": {"actions": list(actions)}}, *more],
     }
     source, made = picture(path.with_suffix(".source.jpg")), path
     context = c2pa.Context.from_dict(library_rules())
@@ -283,6 +283,26 @@ def test_what_others_made_by_a_model_is_altered(tmp_path):
     found = look_at(claimed(tmp_path / "art.jpg", action))
     assert found.answer is Answer.ALTERED
     assert found.stores[0].manifests[0].actions[0].agent == "Painter 3"
+
+
+@pytest.mark.parametrize("label", ["c2pa.metadata", "cawg.metadata", "stds.iptc"])
+@pytest.mark.parametrize("form", [lambda word: word, lambda word: {"@id": word}])
+def test_what_is_said_in_signed_metadata_counts(tmp_path, label, form):
+    capture, made = (VOCABULARY + term for term in ("digitalCapture", "compositeSynthetic"))
+    context = {"Iptc4xmpExt": "http://iptc.org/std/Iptc4xmpExt/2008-02-29/"}
+    metadata = {"label": label, "data": {"@context": context, "Iptc4xmpExt:DigitalSourceType": form(made)}}
+    action = {"action": "c2pa.created", "digitalSourceType": capture}
+    found = look_at(claimed(tmp_path / "art.jpg", action, more=[metadata]))
+    assert found.answer is Answer.ALTERED
+    assert found.stores[0].source_types == (capture, made)
+    assert "\n    source type: compositeSynthetic\n" in text(found)
+    (said,) = json.loads(document([found]))["files"][0]["manifests"][0]["chain"]
+    assert said["source_types"] == [made]
+
+
+def test_spaces_around_a_source_type_hide_nothing(tmp_path):
+    action = {"action": "c2pa.created", "digitalSourceType": f" {VOCABULARY}trainedAlgorithmicMedia\n"}
+    assert look_at(claimed(tmp_path / "art.jpg", action)).answer is Answer.ALTERED
 
 
 def test_claims_of_the_first_version_are_read(tmp_path):
