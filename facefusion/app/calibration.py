@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Iterator
 from functools import partial
 
+from facefusion.app.kept_graphs import kept_graphs
 from facefusion.app.model_names import model_choices_of
 from facefusion.app.models import open_store
-from facefusion.app.paths import graphs_folder
 from facefusion.catalogue.checksums import digest_of
 from facefusion.config.state import Snapshot
 from facefusion.core.errors import ModelError
@@ -17,7 +17,6 @@ from facefusion.core.stop import StopToken
 from facefusion.inference.bare import Division, measure_division, measure_divisions
 from facefusion.inference.calibration import ThreadPlans, choose, closed_shapes
 from facefusion.inference.execution import Device, Execution
-from facefusion.inference.optimised import OptimisedGraphs
 from facefusion.inference.providers.registry import PROVIDERS
 from facefusion.inference.runtime import read_runtime
 from facefusion.inference.session import ModelFile
@@ -97,7 +96,7 @@ def _measured(model: ModelFile, digest: str, cores: int, events: EventSink) -> d
     """
     runtime = read_runtime()
     execution = Execution((PROVIDERS["cpu"],), (Device(0),), runtime, caches_folder())
-    load = OptimisedGraphs(graphs_folder(), runtime.version, events)
+    load = kept_graphs(runtime.version, events)
     request = execution.requests(model, digest, Device(0))[0]
     fed = closed_shapes(load(request).signature)
     if fed is None:

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from facefusion.app.calibration import thread_plans, usable_cores
+from facefusion.app.kept_graphs import kept_graphs
 from facefusion.app.models import CODE_ONLY
-from facefusion.app.paths import graphs_folder
 from facefusion.app.sessions import Sessions
 from facefusion.app.video import planned_encoding
 from facefusion.catalogue.catalogue import Catalogue
@@ -21,7 +21,6 @@ from facefusion.core.report import RunReport
 from facefusion.core.stop import StopToken
 from facefusion.inference.bare import Division, Share, measure_division, measure_divisions, measure_in_turn
 from facefusion.inference.calibration import choose
-from facefusion.inference.optimised import OptimisedGraphs
 from facefusion.inference.pool import InferencePool
 from facefusion.inference.runtime import read_runtime
 from facefusion.media.probe import probe
@@ -72,7 +71,7 @@ def _networks(pool: InferencePool, cores: int, stop: StopToken) -> dict[str, flo
     """
     plans, longest = thread_plans(), defaultdict[str, float](float)
     alike = defaultdict[Division, list[Share]](list)
-    load = OptimisedGraphs(graphs_folder(), read_runtime().version, Fanout())
+    load = kept_graphs(read_runtime().version, Fanout())
     for runs in pool.tally.runs():
         stop.check()
         request = pool.request(runs.model)

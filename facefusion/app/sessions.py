@@ -6,13 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from facefusion.app.paths import graphs_folder
+from facefusion.app.kept_graphs import kept_graphs
 from facefusion.config.state import Snapshot
 from facefusion.core.activity import Activity
 from facefusion.core.home import caches_folder
 from facefusion.core.remembered import Remembered
 from facefusion.inference.execution import Execution, Probe, plan_execution
-from facefusion.inference.optimised import OptimisedGraphs
 from facefusion.inference.pool import InferencePool, MemoryStrategy
 from facefusion.inference.probe import probe
 from facefusion.inference.room import shortage
@@ -99,7 +98,7 @@ class Sessions:
 
     def _graphs(self, version: str) -> SessionLoader:
         load = partial(OrtSession, events=self._relay)
-        return OptimisedGraphs(graphs_folder(), version, self._relay, load=load)
+        return kept_graphs(version, self._relay, load)
 
     @property
     def _may_move(self) -> bool:
