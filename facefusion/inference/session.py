@@ -26,7 +26,7 @@ from facefusion.inference.interruption import RunOptions
 from facefusion.inference.providers.base import Provider, ProviderOptions
 from facefusion.inference.replay import ReplayError
 from facefusion.inference.runs import Runs, runs_of, shared_card
-from facefusion.inference.runtime import ERRORS_ONLY
+from facefusion.inference.runtime import FATAL_ONLY
 from facefusion.observability.events import EventSink, Fanout, Notice
 
 logger = logging.getLogger(__name__)
@@ -356,7 +356,7 @@ def _load(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not ty
 
 def _session_options(request: LoadRequest) -> Any:  # noqa: ANN401 - ONNX Runtime is not typed
     chosen = onnxruntime.SessionOptions()
-    chosen.log_severity_level = ERRORS_ONLY
+    chosen.log_severity_level = FATAL_ONLY  # what is wrong with a graph is raised; it need not be printed as well
     chosen.intra_op_num_threads = request.model.threads
     chosen.inter_op_num_threads = 1
     chosen.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL

@@ -148,6 +148,22 @@ def test_a_graph_of_a_later_version_of_onnx_is_to_be_exported_again(tmp_path, ch
     )
 
 
+def test_what_keeps_a_graph_from_starting_is_raised_and_not_printed(tmp_path, capfd):
+    """Some of it ONNX Runtime finds only when it makes the parts that compute, and writes to the terminal."""
+
+    def resizing(model):
+        node = onnx.helper.make_node(
+            "Resize", ["x", "", "", "size"], ["y"], coordinate_transformation_mode="isymmetric", mode="nearest"
+        )
+        del model.graph.node[:]
+        model.graph.node.append(node)
+        model.graph.initializer.append(numpy_helper.from_array(np.array([2, 4], np.int64), "size"))
+
+    with pytest.raises(ModelError, match="isymmetric] is not supported"):
+        OrtSession(request(saved(tmp_path, resizing), "cpu"))
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_graph_whose_weights_are_elsewhere_is_named(tmp_path):
     def elsewhere(model):
         for constant in model.graph.initializer:
