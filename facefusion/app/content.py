@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from facefusion.catalogue.card import ModelCard
 from facefusion.config.state import Snapshot
 from facefusion.content.analyse import ContentAnalyser
-from facefusion.content.aside import JudgingThread
+from facefusion.content.aside import JudgingThread, at_once
 from facefusion.content.base import ContentModel, Vote
 from facefusion.content.families import build_judge
 from facefusion.content.settings import ContentAnalyserSettings
@@ -63,9 +63,9 @@ def content_filter(
     judge = _judge(snapshot.get(ContentAnalyserSettings), models, runners, events)
     info = subject.info
     with JudgingThread(partial(clock.measure, CONTENT)) as thread:
-        yield ContentAnalyser(
-            judge, thread.begin, str(info.path), _duration(subject, trim), float(info.start_time), imported
-        )
+        # One more graph at a time takes memory (some 12 MB), and a large frame's own work is longer than the judging.
+        aside = at_once if info.size.is_large else thread.begin
+        yield ContentAnalyser(judge, aside, str(info.path), _duration(subject, trim), float(info.start_time), imported)
 
 
 def imported_filters(models: Models) -> tuple[str, ...]:

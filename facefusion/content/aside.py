@@ -1,4 +1,4 @@
-"""A thread on which the content filter judges beside the work on frames."""
+"""Where the content filter judges: on a thread beside the work on frames, or before that goes on."""
 
 from __future__ import annotations
 
@@ -10,6 +10,16 @@ from typing import Self
 
 from facefusion.content.base import Judgement, Opinion
 from facefusion.core.errors import ResourceError
+
+
+def at_once(judgement: Judgement) -> Future[Opinion]:
+    """Judge before anything else is done."""
+    judged: Future[Opinion] = Future()
+    try:
+        judged.set_result(judgement())
+    except Exception as error:  # noqa: BLE001 - raised where the opinion is asked for
+        judged.set_exception(error)
+    return judged
 
 
 class JudgingThread:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from facefusion.content.base import Thumbnail
 from facefusion.core.values import Picture, Size, Tensor
 
-GREATEST = 255.0
+GREATEST = np.float32(255)
 
 
 def inner_thumbnail(picture: Picture, side: int) -> Thumbnail:
@@ -41,4 +41,7 @@ def letterboxed(
     left, top = (side - width) // 2, (side - height) // 2
     square = np.zeros((side, side, 3), np.float32)
     square[top : top + height, left : left + width] = thumbnail[..., ::-1]
-    return np.ascontiguousarray(((square / np.float32(GREATEST) - mean) / deviation).transpose(2, 0, 1)[None])
+    square /= GREATEST
+    square -= mean
+    square /= deviation
+    return np.ascontiguousarray(square.transpose(2, 0, 1)[None])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
@@ -13,7 +14,10 @@ from facefusion.app.content import imported_filters
 from facefusion.app.models import Models
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.catalogue.imported import imported_card
+from facefusion.content.base import Thumbnail
+from facefusion.content.open_nsfw import OpenNsfw
 from facefusion.core.errors import ContentRefusedError
+from facefusion.core.values import Size
 from facefusion.observability.events import Notice
 from tests.app.conftest import Run, Still, put
 from tests.processors.fakes import RecordingSink
@@ -59,6 +63,22 @@ def test_two_of_the_three_refuse_and_nothing_is_left(run: Run, tmp_path: Path, m
     assert refused.value.fault.endswith(": 1 of 1 picture looked at most likely shows sexual content, at 0:02")
     assert list(output.parent.iterdir()) == []
     assert [path for path in (tmp_path / "work").rglob("*") if path.suffix in {".mkv", ".json"}] == []
+
+
+@pytest.mark.parametrize(("is_large", "thread"), [(False, "content_0"), (True, "frames_0")])
+def test_a_thread_of_its_own_judges_but_where_frames_are_large(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_large: bool, thread: str
+) -> None:
+    threads = []
+
+    def score(network: OpenNsfw, thumbnail: Thumbnail) -> float:
+        threads.append(threading.current_thread().name)
+        return 0.1
+
+    monkeypatch.setattr(OpenNsfw, "score", score)
+    monkeypatch.setattr(Size, "is_large", is_large)
+    run(tmp_path / "out.mp4", temp_path=tmp_path / "work", trim_frame_end=30, **QUICK)
+    assert threads == [thread] * 2
 
 
 @pytest.mark.parametrize(("vote", "refuses"), [("either", True), ("both", False)])

@@ -7,16 +7,6 @@ from concurrent.futures import Future
 from facefusion.content.base import Judgement, Opinion
 
 
-def at_once(judgement: Judgement) -> Future[Opinion]:
-    """Judge before anything else is done."""
-    judged: Future[Opinion] = Future()
-    try:
-        judged.set_result(judgement())
-    except Exception as error:  # noqa: BLE001 - raised where the opinion is asked for
-        judged.set_exception(error)
-    return judged
-
-
 class _Late(Future[Opinion]):
     def __init__(self, judgement: Judgement) -> None:
         super().__init__()

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facefusion.content.analyse import KEPT_TIMES, ContentAnalyser, times_in_words
-from facefusion.content.aside import JudgingThread
+from facefusion.content.aside import JudgingThread, at_once
 from facefusion.content.base import Judge, Opinion
 from facefusion.core.errors import ContentRefusedError, ResourceError
 from facefusion.core.values import Frame
 from facefusion.observability.stages import CONTENT, WAIT_FOR_CONTENT, StageClock
-from tests.content.asides import as_late_as_possible, at_once
+from tests.content.asides import as_late_as_possible
 from tests.faces.fakes import blank
 
 LIMIT = 0.8

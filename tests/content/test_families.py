@@ -10,13 +10,13 @@ import pytest
 
 from facefusion.catalogue.catalogue import Catalogue
 from facefusion.content.analyse import ContentAnalyser
+from facefusion.content.aside import at_once
 from facefusion.content.base import Judge, Vote
 from facefusion.content.families import build_judge
 from facefusion.content.open_nsfw import OpenNsfw
 from facefusion.core.errors import InferenceError, ModelError
 from facefusion.core.graph import GraphSignature, GraphValue
 from facefusion.core.values import Frame
-from tests.content.asides import at_once
 from tests.faces.fakes import ArrayPicture, blank
 from tests.faces.stage import card
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from facefusion.content.analyse import ContentAnalyser
+from facefusion.content.aside import at_once
 from facefusion.content.base import Judge, Thumbnail
 from facefusion.core.errors import ContentRefusedError, MediaError, OutputError, SegmentError, Stopped
 from facefusion.core.stop import StopToken
@@ -30,7 +31,6 @@ from facefusion.pipeline.outline import Outline, outline_video
 from facefusion.pipeline.segment_files import put_segment, segment_path, take_segment
 from facefusion.pipeline.video_plan import Trim
 from facefusion.pipeline.window import WindowPlan
-from tests.content.asides import at_once
 from tests.media.clips import make_clip
 from tests.media.odd_clips import damaged_copy
 from tests.pipeline.rendered_apart import PLAN, TOKEN
