@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from facefusion.core.errors import SigningError
+from facefusion.core.errors import InputError, SigningError
 from facefusion.provenance.manifests import kept_of, stores_of
 from facefusion.provenance.records import has_sidecar
 from facefusion.provenance.rules import LARGEST_SIDE_CAR, TOO_LONG, library_rules, load_library
@@ -23,6 +23,8 @@ LibraryError: type[Exception] = c2pa.C2paError
 """What it raises of its own."""
 SignatureError: type[Exception] = c2pa.C2paError.Signature
 """What it raises where there is no signature, or no time stamp."""
+
+BRING_BACK = "Bring it back, and run the same command again: it goes on from here."
 
 _MANIFEST = "manifest"
 
@@ -76,10 +78,10 @@ class Building:
                 if keeps and self._add_whole(path, file, digest):
                     return True
         except OSError as error:
-            raise SigningError(
-                f"{path}, which it was made of, cannot be read any more: {error.strerror or error}",
-                "Bring it back, and run the same command again: it goes on from here.",
-            ) from error
+            fault = f"{path}, which it was made of, cannot be read any more: {error.strerror or error}"
+            raise SigningError(fault, BRING_BACK) from error
+        except InputError as error:  # of the file, or of one beside it
+            raise SigningError(error.fault, BRING_BACK) from error
         # Of a type that the library knows nothing of, it takes the word for it.
         self._builder.add_ingredient(ingredient(digest, has_manifest=False), UNKNOWN, io.BytesIO())
         return False

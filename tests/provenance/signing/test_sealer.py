@@ -11,7 +11,7 @@ from dataclasses import replace
 import c2pa
 import pytest
 
-from facefusion.core.errors import ResourceError, SigningError
+from facefusion.core.errors import InputError, ResourceError, SigningError
 from facefusion.core.formats import MediaKind, writable
 from facefusion.provenance.manifests import Verdict, read_store
 from facefusion.provenance.records import Declaration, Deed, SourceType, sidecar_of
@@ -378,6 +378,22 @@ def test_a_source_whose_damage_shows_late_only_does_not_keep_the_result_from_bei
     (said,) = active(path, made)["ingredients"]
     assert said["description"].endswith(", with a manifest that cannot be read")
     assert heard.notices == [f"The manifest of {parent} cannot be read: the result's names that file by its hash only."]
+
+
+def test_a_side_car_of_a_source_that_cannot_be_read_any_more_is_asked_for(tmp_path, sealer, declaration, monkeypatch):
+    parent, path = make(tmp_path, ".mkv", seed=1), make(tmp_path, ".png")
+    side = sealer.seal(parent, parent, declaration, None)
+
+    def refused(_):
+        raise InputError(f"{side} cannot be read: Permission denied", "Check the path.")
+
+    monkeypatch.setattr(building, "stores_of", refused)
+    with pytest.raises(SigningError) as raised:
+        sealer.seal(path, path, declaration, parent)
+    assert str(raised.value) == (
+        f"{path}: {side} cannot be read: Permission denied. Bring it back, and run the same command again: it goes on "
+        "from here."
+    )
 
 
 def test_a_source_that_is_gone_is_asked_for(tmp_path, sealer, declaration):
