@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from facefusion import __version__
-from facefusion.app.marks_found import Marks, marks_of, term_of
+from facefusion.app.marks_found import Marks, marks_of
 from facefusion.app.models import Models
 from facefusion.app.preconditions import Chosen
 from facefusion.catalogue.card import ModelCard
@@ -18,6 +18,7 @@ from facefusion.core.report import MarkingReport, NotKept
 from facefusion.core.stop import StopToken
 from facefusion.media.finishing import Finishing
 from facefusion.observability.events import EventSink, Notice
+from facefusion.provenance.findings import term
 from facefusion.provenance.marker import Marker, Unmarked
 from facefusion.provenance.records import Declaration, Deed, Marking, Sealer, SourceType
 from facefusion.provenance.settings import MarkingSettings
@@ -141,7 +142,7 @@ class ResultMarking:
             signed_by=None if marker is None or sealer is None else sealer.signer,
             side_car=None if side_car is None else side_car.name,
             of_target=self._found.source_types,
-            target_manifest=self._found.verdict,
+            target_manifest=None if self._found.verdict is None else self._found.verdict.value,
         )
 
     def _notices(self, declaration: Declaration) -> Iterator[str]:
@@ -153,7 +154,7 @@ class ResultMarking:
             elif declaration.source_type is None:
                 yield f"{says}."
             else:
-                yield f"{says}. The result says: {term_of(declaration.source_type.value)}."
+                yield f"{says}. The result says: {term(declaration.source_type.value)}."
         yield from self._manifest_notices()
         if self._mode is not Marking.OFF and declaration.source_type is None:
             yield NOT_MARKED

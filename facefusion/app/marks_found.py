@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from facefusion.core.wording import shown
+from facefusion.provenance.findings import term
 from facefusion.provenance.manifests import STORE, Verdict, kept_of, stores_of
 from facefusion.provenance.records import SourceType, has_sidecar
 from facefusion.provenance.xmp.packet import BrokenPacketError, address_of
@@ -30,8 +31,8 @@ class Marks:
 
     source_types: tuple[str, ...] = ()
     """How it came to be, in its own words and in those of its manifests."""
-    verdict: str | None = None
-    """What is to be thought of its manifest; none where it carries none."""
+    verdict: Verdict | None = None
+    """What is to be thought of its manifest; none where it has none."""
     address: str | None = None
     """Where another of its manifests lies, or the only one, which is not looked at."""
     others: tuple[str, ...] = ()
@@ -43,7 +44,7 @@ class Marks:
     @property
     def carries_one(self) -> bool:
         """Whether it has a manifest that was looked at."""
-        return self.verdict not in (None, Verdict.ELSEWHERE.value)
+        return self.verdict not in (None, Verdict.ELSEWHERE)
 
     @property
     def inherited(self) -> SourceType | None:
@@ -54,9 +55,9 @@ class Marks:
         """For people, to follow the file's name."""
         parts = []
         if self.source_types:
-            parts.append(f"says of itself: {', '.join(map(term_of, self.source_types))}")
-        if self.carries_one:
-            parts.append(f"carries a manifest ({self.verdict})")
+            parts.append(f"says of itself: {', '.join(shown(term(one)) for one in self.source_types)}")
+        if self.verdict is not None and self.carries_one:
+            parts.append(f"carries a manifest ({self.verdict.value})")
         if self.address is not None:
             parts.append(f"names a manifest that lies elsewhere, at {shown(self.address)}, and was not fetched")
         return ", and ".join(parts)
@@ -74,24 +75,19 @@ def marks_of(path: Path) -> Marks:
     stores = stores_of(path) if named is not None or has_sidecar(path) or _seems_to_hold_one(path) else ()
     said = tuple(dict.fromkeys((*words.source_types, *(one for store in stores for one in store.source_types))))
     kept = kept_of(stores)
-    addresses = (store.faults[0] for store in stores if store.verdict is Verdict.ELSEWHERE)
     others = tuple(store.side_car.name for store in stores if store is not kept and store.side_car is not None)
-    address = next(addresses, named)
-    verdict = kept.verdict if kept is not None else None if address is None else Verdict.ELSEWHERE
-    return Marks(said, None if verdict is None else verdict.value, address, others)
+    address = next((store.address for store in stores if store.address is not None), named)
+    if kept is not None:
+        return Marks(said, kept.verdict, address, others)
+    return Marks(said, None if address is None else Verdict.ELSEWHERE, address)
 
 
 def inherited(said: Iterable[str]) -> SourceType | None:
     """What has to be said of whatever is made of files that say such things of themselves."""
-    terms = {term_of(one) for one in said}
+    terms = {term(one) for one in said}
     if terms & MADE:
         return SourceType.COMPOSITE
     return SourceType.ENHANCED if ENHANCED in terms else None
-
-
-def term_of(value: str) -> str:
-    """A term of the vocabulary without its address, which is written in more than one way."""
-    return value.rstrip("/").rpartition("/")[2]
 
 
 def _address_in(packet: bytes) -> str | None:

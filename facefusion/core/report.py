@@ -67,7 +67,7 @@ class MarkingReport:
     of_target: tuple[str, ...] = ()
     """What the target says of itself, in its own words and in those of its manifests."""
     target_manifest: str | None = None
-    """What is to be thought of the manifest that the target carries; none where it carries none."""
+    """What is to be thought of the target's manifest, or that it lies elsewhere; none where it has none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,8 +56,8 @@ def _told(source_type: str) -> str:
 
 def _store_lines(store: Store) -> Iterator[str]:
     place = "inside the file" if store.side_car is None else f"in {store.side_car.name}"
-    if store.verdict is Verdict.ELSEWHERE:
-        yield f"manifest: lies elsewhere and was not fetched: {', '.join(map(shown, store.faults))}"
+    if store.address is not None:
+        yield f"manifest: lies elsewhere and was not fetched: {shown(store.address)}"
         return
     first = store.manifests[0] if store.manifests else None
     yield f"manifest {place}: {store.verdict.value}{_signer(store, first)}"
@@ -114,12 +114,11 @@ def _file(findings: Findings) -> dict[str, object]:
 
 
 def _store(store: Store) -> dict[str, object]:
-    elsewhere = store.verdict is Verdict.ELSEWHERE
     return {
         "verdict": store.verdict.name.lower(),
         "side_car": None if store.side_car is None else str(store.side_car),
-        "address": store.faults[0] if elsewhere else None,
-        "faults": [] if elsewhere else list(store.faults),
+        "address": store.address,
+        "faults": list(store.faults) if store.address is None else [],
         "chain": [_manifest(manifest) for manifest in store.manifests],
     }
 

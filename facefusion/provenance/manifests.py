@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from facefusion.provenance.records import found_sidecar_of, lies_there, shared_sidecar_of, sidecar_of
 from facefusion.provenance.rules import LARGEST_SIDE_CAR, TOO_LONG, library_rules, load_library
 from facefusion.provenance.signing.formats import media_type_of
+from facefusion.provenance.xmp.packet import PROPERTY
 from facefusion.provenance.xmp.scan import opened
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ PROCESSOR, MODELS = "org.facefusion.processor", "org.facefusion.models"
 _ACTIONS = ("c2pa.actions", "c2pa.actions.v2")
 _METADATA = ("c2pa.metadata", "cawg.metadata", "stds.iptc")
 """Assertions that hold XMP's properties as JSON-LD; the last is of C2PA's first versions."""
-_LOCAL_NAME = "DigitalSourceType"
 
 
 class Verdict(Enum):
@@ -106,6 +106,11 @@ class Store:
     """What does not verify; or the address where the manifests lie."""
     side_car: Path | None = None
     """The file beside, where they lie there."""
+
+    @property
+    def address(self) -> str | None:
+        """Where they lie, if that is neither in the file nor beside it."""
+        return self.faults[0] if self.verdict is Verdict.ELSEWHERE else None
 
     @property
     def source_types(self) -> tuple[str, ...]:
@@ -301,7 +306,7 @@ def _actions(said: Mapping[str, object]) -> Iterator[Action]:
             parameters = _table(action.get("parameters"))
             yield Action(
                 name=str(action.get("action")),
-                source_type=(_text(action.get("digitalSourceType")) or "").strip() or None,
+                source_type=_word(action.get("digitalSourceType")),
                 agent=_agent(action.get("softwareAgent")),
                 processor=_text(parameters.get(PROCESSOR)),
                 models=tuple(_table(parameters.get(MODELS))),
@@ -313,9 +318,9 @@ def _signed_words(said: Mapping[str, object]) -> Iterator[str]:
     for assertion in map(_table, _rows(said.get("assertions"))):
         if assertion.get("label") in _METADATA:
             for name, value in _table(assertion.get("data")).items():
-                word = _text(_table(value).get("@id", value))
-                if name.rpartition(":")[2] == _LOCAL_NAME and word and word.strip():
-                    yield word.strip()
+                word = _word(_table(value).get("@id", value))
+                if name.rpartition(":")[2] == PROPERTY and word:
+                    yield word
 
 
 def _agent(said: object) -> str | None:
@@ -323,6 +328,10 @@ def _agent(said: object) -> str | None:
     if isinstance(said, Mapping):
         return " ".join(str(said[key]) for key in ("name", "version") if said.get(key)) or None
     return _text(said)
+
+
+def _word(said: object) -> str | None:
+    return (_text(said) or "").strip() or None
 
 
 def _text(said: object) -> str | None:

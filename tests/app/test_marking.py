@@ -184,6 +184,7 @@ def test_a_packet_that_a_jpeg_cannot_hold_makes_room_for_the_mark(still: Still, 
         ((VOCABULARY + "trainedAlgorithmicMedia",), SourceType.COMPOSITE),
         (("https://cv.iptc.org/newscodes/digitalsourcetype/compositeSynthetic",), SourceType.COMPOSITE),
         (("algorithmicallyEnhanced", VOCABULARY + "digitalCapture"), SourceType.ENHANCED),
+        (("digsrctype:trainedAlgorithmicMedia",), SourceType.COMPOSITE),
         ((VOCABULARY + "digitalCapture", "", "a/"), None),
     ],
 )
