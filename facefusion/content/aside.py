@@ -15,10 +15,7 @@ from facefusion.core.errors import ResourceError
 def at_once(judgement: Judgement) -> Future[Opinion]:
     """Judge before anything else is done."""
     judged: Future[Opinion] = Future()
-    try:
-        judged.set_result(judgement())
-    except Exception as error:  # noqa: BLE001 - raised where the opinion is asked for
-        judged.set_exception(error)
+    judged.set_result(judgement())
     return judged
 
 
@@ -50,7 +47,10 @@ class JudgingThread:
         try:
             return self._executor.submit(self._judged, judgement)
         except RuntimeError as error:  # Python's own word for a thread that the system refuses
-            raise ResourceError("the system starts no thread for the content filter", "Raise the limit.") from error
+            raise ResourceError(
+                "the system starts no thread for the content filter",
+                "Lower --execution-thread-count, or raise the limit.",
+            ) from error
 
     def _judged(self, judgement: Judgement) -> Opinion:
         with self._busy():

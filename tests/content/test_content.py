@@ -297,8 +297,8 @@ def test_the_judging_thread_ends_with_its_block():
     with JudgingThread(nullcontext) as thread:
         judged = thread.begin(lambda: Opinion(True, {}))
         assert judged.result(60).counts
-        assert set(threading.enumerate()) != before
-    assert set(threading.enumerate()) == before
+        assert set(threading.enumerate()) > before
+    assert set(threading.enumerate()) <= before
 
 
 def test_a_thread_that_the_system_refuses_is_said(monkeypatch):
@@ -307,5 +307,5 @@ def test_a_thread_that_the_system_refuses_is_said(monkeypatch):
 
     with JudgingThread(nullcontext) as thread:
         monkeypatch.setattr(threading.Thread, "start", refuse)
-        with pytest.raises(ResourceError, match="the system starts no thread for the content filter"):
+        with pytest.raises(ResourceError, match=r"no thread for the content filter\. Lower --execution-thread-count"):
             thread.begin(lambda: Opinion(True, {}))
