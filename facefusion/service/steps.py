@@ -34,7 +34,6 @@ MACHINES = frozenset({"face_map", "keep_temp", "temp_frame_format", "temp_pixel_
 MOST_VALUES = 64
 """Of one setting: each processor that is named costs a run over every frame."""
 
-FULL = Marking.FULL.value
 PLACE = "the request"
 ORIGIN = Origin(Source.JOB, PLACE)
 
@@ -153,10 +152,11 @@ def step_snapshot(
     thawed = thaw(schema, step, "the job")
     # All of a step is kept; what is as it is by default was not chosen.
     chosen = {name: value for name, value in thawed.values.items() if value != schema[name].default}
-    if media_type_inside(output) is None and chosen.get("marking", FULL) == FULL:
-        chosen["marking"] = Marking.METADATA.value
     paths = {"target_path": target, "source_paths": tuple(sources), "output_path": output}
-    return machine.with_values(chosen, thawed.origin).with_values(paths, thawed.origin)
+    asked = machine.with_values(chosen, thawed.origin).with_values(paths, thawed.origin)
+    if is_left_unsigned(asked, output):
+        return asked.with_values({"marking": Marking.METADATA.value}, thawed.origin)
+    return asked
 
 
 def is_left_unsigned(snapshot: Snapshot, output: Path) -> bool:
