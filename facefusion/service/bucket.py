@@ -40,7 +40,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
 MOST_TRIES = 50
 
 CLIENT_PATIENCE = 8.0
-"""Seconds that a client of the API waits for a storage that is away."""
+"""Seconds that a client of the API waits for a storage that is away, or that says nothing."""
 WORKER_PATIENCE = 60.0
 """Seconds that a worker does; then the unit goes back to the queue for another try."""
 
@@ -71,10 +71,12 @@ class Bucket:
 
     Args:
         store: the way to it.
+        upload: the way for files, which a storage is silent about as long as it receives them; the same where none.
     """
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: ObjectStore, upload: ObjectStore | None = None) -> None:
         self._store = store
+        self._upload = upload or store
 
     def check(self) -> None:
         """Ask for something, so that a storage that cannot be used is found out."""
@@ -84,7 +86,7 @@ class Bucket:
     def put_file(self, key: str, path: Path) -> None:
         """Write an object from a file, block by block."""
         with reaching():
-            obstore.put(self._store, key, path, chunk_size=BLOCK, max_concurrency=AT_ONCE)
+            obstore.put(self._upload, key, path, chunk_size=BLOCK, max_concurrency=AT_ONCE)
 
     def put(self, key: str, data: bytes) -> None:
         """Write a small object."""
@@ -193,7 +195,7 @@ def open_bucket(url: str, environment: Mapping[str, str], patience: float) -> Bu
     Args:
         url: ``s3://BUCKET`` or ``s3://BUCKET/PREFIX``.
         environment: of the process; obstore reads it besides.
-        patience: seconds that a storage is waited for that is away.
+        patience: seconds that a storage is waited for that is away, or that says nothing to what is no upload.
 
     Raises:
         SetupError: a variable is of no use.
@@ -205,34 +207,40 @@ def open_bucket(url: str, environment: Mapping[str, str], patience: float) -> Bu
         config["endpoint"] = endpoint
     if endpoint and urlsplit(endpoint).scheme not in ("http", "https"):
         raise SetupError("the address of the object storage is none", "Write AWS_ENDPOINT_URL as https://HOST:PORT.")
+    # Whoever names http:// means it; nothing else is sent in the clear.
+    client = {
+        "allow_http": endpoint.startswith("http://"),
+        "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
+        "timeout": timedelta(seconds=REQUEST_SECONDS),
+    }
+    silence = {"read_timeout": timedelta(seconds=min(patience, REQUEST_SECONDS))}
     try:
-        store = S3Store.from_url(
-            url,
-            config=config,  # type: ignore[arg-type] # names of S3Config, which is open to few only
-            client_options={
-                # Whoever names http:// means it; nothing else is sent in the clear.
-                "allow_http": endpoint.startswith("http://"),
-                "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
-                "timeout": timedelta(seconds=REQUEST_SECONDS),
-            },
-            retry_config={
-                "max_retries": MOST_TRIES,
-                "retry_timeout": timedelta(seconds=patience),
-                "backoff": {
-                    "init_backoff": timedelta(seconds=FIRST_PAUSE),
-                    "max_backoff": timedelta(seconds=LONGEST_PAUSE),
-                    "base": 2,
-                },
-            },
-        )
+        upload = _way(url, config, client, patience)
+        bucket = Bucket(_way(url, config, {**client, **silence}, patience), upload)
     except (BaseError, ValueError) as error:
         raise SetupError(
             f"--storage-url {url} cannot be used: {_first_line(error)}",
             "Write it as s3://BUCKET/PREFIX, and see that the variables AWS_... are what docs/production.md says.",
         ) from error
-    bucket = Bucket(store)
     bucket.check()
     return bucket
+
+
+def _way(url: str, config: Mapping[str, str], client: Mapping[str, object], patience: float) -> ObjectStore:
+    return S3Store.from_url(
+        url,
+        config=config,  # type: ignore[arg-type] # names of S3Config, which is open to few only
+        client_options=client,  # type: ignore[arg-type] # likewise
+        retry_config={
+            "max_retries": MOST_TRIES,
+            "retry_timeout": timedelta(seconds=patience),
+            "backoff": {
+                "init_backoff": timedelta(seconds=FIRST_PAUSE),
+                "max_backoff": timedelta(seconds=LONGEST_PAUSE),
+                "base": 2,
+            },
+        },
+    )
 
 
 def _unusable(error: Exception) -> ServiceUnavailableError:

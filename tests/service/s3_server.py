@@ -1,18 +1,21 @@
 """An S3 server of a test's own, in a process of its own: ``python -m tests.service.s3_server PORT FLAG``.
 
-What it keeps goes with it. While the file FLAG is there, it answers 503 to everybody, as a storage does that is away.
+What it keeps goes with it. While the file FLAG is there, it answers 503 to everybody, as a storage does that is away;
+while :meth:`S3Server.stand_still` lasts, it takes connections and says nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
+import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +63,17 @@ class S3Server:
 
     def come_back(self) -> None:
         self._flag.unlink()
+
+    @contextlib.contextmanager
+    def stand_still(self) -> Iterator[None]:
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.go_on()
+
+    def go_on(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
 
     def end(self) -> None:
         self._process.kill()

@@ -16,6 +16,7 @@ from obstore.exceptions import PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store
 
 from facefusion.core.errors import SetupError
+from facefusion.service import bucket as bucket_module
 from facefusion.service.bucket import BLOCK, Bucket, open_bucket, reaching
 from facefusion.service.errors import NotFoundError, ServiceUnavailableError
 from tests.service.s3_server import BUCKET, VARIABLES, S3Server
@@ -116,6 +117,29 @@ def test_a_storage_that_comes_back_in_time_was_never_away(own_server: S3Server, 
     threading.Timer(1.0, own_server.come_back).start()
     bucket.put_file("one", large(tmp_path))
     assert [each.size for each in bucket.walk("")] == [large(tmp_path).stat().st_size]
+
+
+def test_a_storage_that_says_nothing_is_waited_for_as_long_as_one_that_is_away(
+    own_server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bucket_module, "REQUEST_SECONDS", 300.0)  # longer than this test may take
+    bucket = opened(own_server, "x", patience=0.5)
+    bucket.put_file("one", large(tmp_path))
+    with own_server.stand_still():
+        for ask in (
+            bucket.check,
+            lambda: bucket.get("one"),
+            lambda: list(bucket.walk("")),
+            lambda: list(bucket.read("one", 0, 100)),
+            lambda: bucket.put("two", b""),
+            lambda: bucket.delete(["one"]),
+        ):
+            with pytest.raises(ServiceUnavailableError, match="the storage of the service cannot be used"):
+                ask()
+    with own_server.stand_still():
+        threading.Timer(1.0, own_server.go_on).start()
+        bucket.put_file("three", large(tmp_path))
+    assert "three" in [each.key for each in bucket.walk("")]
 
 
 def test_a_storage_that_stays_away_is_told_of_without_its_address(
