@@ -96,21 +96,21 @@ class FolderStore:
         return _there(self._assets.path(asset_id), f"there is no asset {asset_id}")
 
     def put_result(self, job_id: str, path: Path, result: Result) -> None:
-        """Keep a job's result, which is moved; one that is there is replaced at once and whole.
+        """Keep a job's result, which is moved. What others put there lies beside it until the job is erased.
 
         Raises:
             StorageFullError: there is no room.
         """
         self._results.put(job_id, path, result.sha256, result.extension, asdict(result))
 
-    def open_result(self, job_id: str) -> ResultInFolder:
-        """A job's result, to be read where it is.
+    def open_result(self, job_id: str, result: Result) -> ResultInFolder:
+        """The file that a job's record tells of, to be read where it is.
 
         Raises:
             NotFoundError: it was erased.
         """
         fault = f"there is no result of job {job_id}"
-        path = _there(self._results.path(job_id), fault)
+        path = _there(self._results.content(job_id, result.sha256, result.extension), fault)
         with told(), _found(fault):
             return ResultInFolder(path, path.stat().st_size)
 

@@ -23,7 +23,7 @@ from facefusion.service.errors import QueueFullError
 from facefusion.service.kept_files import make_private
 from facefusion.service.look import look
 from facefusion.service.ports import FileStore, JobQueue
-from facefusion.service.records import JobRecord, JobState, Priority
+from facefusion.service.records import JobRecord, JobState, Priority, Result
 from facefusion.service.settings import ServiceSettings
 from facefusion.service.steps import StepRules
 from facefusion.service.storage import open_files
@@ -135,8 +135,12 @@ class Intake:
                 stop.sleep(LOOK_SECONDS)
         events.emit(StageFinished(complete=True))
 
-    def deliver(self, submitted: Submitted) -> None:
+    def deliver(self, submitted: Submitted, made: Result) -> None:
         """Put a result to where it was ordered.
+
+        Args:
+            submitted: the order.
+            made: what the job's record tells of its result.
 
         Raises:
             FaceFusionError: it is gone, or cannot be written there.
@@ -145,7 +149,7 @@ class Intake:
         part = part_path(output)
         with contextlib.ExitStack() as stack:
             stack.callback(part.unlink, missing_ok=True)
-            result = self._files.open_result(submitted.job_id)
+            result = self._files.open_result(submitted.job_id, made)
             try:
                 with part.open("wb") as file:
                     file.writelines(result.read(0, result.size))

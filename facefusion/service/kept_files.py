@@ -54,7 +54,7 @@ class KeptFiles:
         self._folder = folder
 
     def put(self, entry: str, file: Path, sha256: str, extension: str, about: Mapping[str, object]) -> None:
-        """Keep a file, which is moved. What is there under the same id is replaced at once and whole.
+        """Keep a file, which is moved. What is known of another one under the same id is replaced at once and whole.
 
         Args:
             entry: its id.
@@ -107,6 +107,14 @@ class KeptFiles:
         document = self._document(entry)
         return None if document is None else self._folder / entry / Path(str(document["file"])).name
 
+    def content(self, entry: str, sha256: str, extension: str) -> Path | None:
+        """Where one of the contents lies that were put under an id; none where the entry was erased.
+
+        Raises:
+            ServiceUnavailableError: the storage cannot be read.
+        """
+        return None if self._document(entry) is None else self._folder / entry / f"{sha256}{extension}"
+
     def ids(self) -> list[str]:
         """Of all entries, and of those that are being made or removed.
 
@@ -132,17 +140,19 @@ class KeptFiles:
             remove_folder(folder)
 
     def sweep(self, seconds: float) -> int:
-        """Remove what was left unfinished, or was replaced, and has not changed for so long; how many files."""
+        """Remove what was left unfinished and has not changed for so long; how many files.
+
+        Contents stay as long as their entry: of several the last one that came need not be the one that counts.
+        """
         removed = 0
         for entry in self.ids():
-            folder, content = self._folder / entry, self.path(entry)
-            keep = {ABOUT, None if content is None else content.name}
+            folder, is_known = self._folder / entry, self._document(entry) is not None
             with told():
                 for path in _old(folder, seconds):
-                    if path.name not in keep:
+                    if path.name != ABOUT and not (is_known and is_content(path.name)):
                         path.unlink(missing_ok=True)
                         removed += 1
-                if content is None and _age(folder) > seconds:
+                if not is_known and _age(folder) > seconds:
                     with contextlib.suppress(OSError):  # something was put into it just now
                         folder.rmdir()
         return removed
@@ -163,6 +173,11 @@ class KeptFiles:
             logger.warning("what is known of %s cannot be read, and it counts as erased: %s", entry, error)
             return None
         return cast("Mapping[str, object]", data)
+
+
+def is_content(name: str) -> bool:
+    """Whether a file beside what is known of an entry is a content of it, and no part of one."""
+    return DIGEST.fullmatch(name.partition(".")[0]) is not None
 
 
 def make_private(folder: Path) -> Path:

@@ -16,13 +16,13 @@ import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
 from facefusion.service.bucket import Bucket, Stored
-from facefusion.service.kept_files import ABOUT, DIGEST, EXTENSION, FORMAT, ID, told
+from facefusion.service.kept_files import ABOUT, DIGEST, EXTENSION, FORMAT, ID, is_content, told
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class KeptObjects:
         """By id: the tag of ``about.json``, and what stands there."""
 
     def put(self, entry: str, file: Path, sha256: str, extension: str, about: Mapping[str, object]) -> None:
-        """Keep a file, which is moved. What is there under the same id is replaced at once and whole.
+        """Keep a file, which is moved. What is known of another one under the same id is replaced at once and whole.
 
         Args:
             entry: its id.
@@ -105,6 +105,11 @@ class KeptObjects:
             else:
                 self._read[entry] = (found[1], kept)
         return kept
+
+    def content(self, entry: str, sha256: str, extension: str, size: int) -> Kept | None:
+        """One of the contents that were put under an id; none where the entry was erased."""
+        kept = self.find(entry)
+        return kept and replace(kept, key=f"{self._kind}/{entry}/{sha256}{extension}", size=size, sha256=sha256)
 
     def ids(self) -> list[str]:
         """Of all entries, and of those that are being made or removed."""
@@ -141,7 +146,9 @@ class KeptObjects:
             self._read.pop(entry, None)
 
     def sweep(self, entries: Iterable[Entry], before: float) -> int:
-        """Remove what was left unfinished, or was replaced, and has not changed since a moment.
+        """Remove what was left unfinished and has not changed since a moment.
+
+        Contents stay as long as their entry: of several the last one that came need not be the one that counts.
 
         Args:
             entries: all that lies there.
@@ -152,8 +159,8 @@ class KeptObjects:
         """
         stale = []
         for entry in entries:
-            keep = set() if entry.kept is None else {entry.kept.key, f"{self._kind}/{entry.id}/{ABOUT}"}
-            stale += [each.key for each in entry.objects if each.key not in keep and each.changed < before]
+            is_known = entry.kept is not None
+            stale += [each.key for each in entry.objects if each.changed < before and not (is_known and _is_kept(each))]
         self._bucket.delete(stale)
         return len(stale)
 
@@ -176,3 +183,8 @@ class KeptObjects:
             return None
         about = cast("Mapping[str, object]", document["about"])
         return Kept(f"{self._kind}/{entry}/{name}", size, sha256, f".{ending}", about)
+
+
+def _is_kept(each: Stored) -> bool:
+    name = each.key.rpartition("/")[2]
+    return name == ABOUT or is_content(name)

@@ -91,16 +91,19 @@ class ObjectStore:
         return path
 
     def put_result(self, job_id: str, path: Path, result: Result) -> None:
-        """Keep a job's result, which is moved; one that is there is replaced at once and whole."""
+        """Keep a job's result, which is moved. What others put there lies beside it until the job is erased."""
         self._results.put(job_id, path, result.sha256, result.extension, asdict(result))
 
-    def open_result(self, job_id: str) -> ResultObject:
-        """A job's result, to be read where it is.
+    def open_result(self, job_id: str, result: Result) -> ResultObject:
+        """The file that a job's record tells of, to be read where it is.
 
         Raises:
             NotFoundError: it was erased.
         """
-        return ResultObject(self._bucket, self._result(job_id))
+        kept = self._results.content(job_id, result.sha256, result.extension, result.size)
+        if kept is None:
+            raise gone(f"there is no result of job {job_id}")
+        return ResultObject(self._bucket, kept)
 
     def erase_asset(self, asset_id: str) -> None:
         """Remove an asset's file at once. Harmless where there is none."""
@@ -156,12 +159,6 @@ class ObjectStore:
                 self._bucket.delete(each.key for each in objects)
                 removed += 1
         return removed
-
-    def _result(self, job_id: str) -> Kept:
-        kept = self._results.find(job_id)
-        if kept is None:
-            raise gone(f"there is no result of job {job_id}")
-        return kept
 
     def _fetch(self, kept: Kept, path: Path) -> None:
         self._bucket.fetch(kept.key, path, size=kept.size, sha256=kept.sha256)

@@ -135,10 +135,14 @@ class FileStore(Protocol):
         """
 
     def put_result(self, job_id: str, path: Path, result: Result) -> None:
-        """Keep a job's result, which is moved; one that is there is replaced at once and whole."""
+        """Keep a job's result, which is moved. What others put there lies beside it until the job is erased."""
 
-    def open_result(self, job_id: str) -> ResultFile:
+    def open_result(self, job_id: str, result: Result) -> ResultFile:
         """A job's result, to be read where it is.
+
+        Args:
+            job_id: of the job.
+            result: what its record tells of it. That very file is opened, whatever a holder put there too late.
 
         Raises:
             NotFoundError: it was erased.

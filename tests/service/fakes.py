@@ -53,7 +53,7 @@ class MemoryFiles:
         shutil.move(path, kept)
         self._results[job_id] = kept
 
-    def open_result(self, job_id: str) -> ResultInFolder:
+    def open_result(self, job_id: str, result: Result) -> ResultInFolder:
         if job_id not in self._results:
             raise NotFoundError(f"there is no result of job {job_id}")
         path = self._results[job_id]

@@ -43,7 +43,7 @@ class StubFiles:
     def fetch_result(self, job_id: str, folder: Path) -> Path:
         return self._folder / "results" / job_id
 
-    def open_result(self, job_id: str) -> ResultInFolder:
+    def open_result(self, job_id: str, result: Result) -> ResultInFolder:
         path = self._folder / "results" / job_id
         return ResultInFolder(path, path.stat().st_size)
 

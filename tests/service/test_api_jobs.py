@@ -323,8 +323,8 @@ def test_a_result_that_is_erased_while_it_is_asked_for_is_gone(api, monkeypatch)
     api.complete(job)
     opened = api.files.open_result
 
-    def opened_and_erased(job_id):
-        file = opened(job_id)
+    def opened_and_erased(job_id, result):
+        file = opened(job_id, result)
         api.files.erase_job(job_id)
         return file
 

@@ -50,8 +50,13 @@ def put(store: FolderStore, folder: Path, content: bytes = b"made", job: str = "
     assert not made.exists()
 
 
-def content(store: FolderStore) -> bytes:
-    result = store.open_result("j1")
+def result_of(content: bytes) -> Result:
+    return replace(RESULT, sha256=sha256(content).hexdigest(), size=len(content))
+
+
+def content(store: FolderStore, made: bytes = b"made") -> bytes:
+    """What is handed out where a job's record tells of that content."""
+    result = store.open_result("j1", result_of(made))
     return b"".join(result.read(0, result.size))
 
 
@@ -112,15 +117,16 @@ def test_what_is_erased_is_gone_and_erasing_twice_is_harmless(store: FolderStore
     with pytest.raises(NotFoundError, match=r"there is no asset a1\. It may have been erased, or its time is over\."):
         store.fetch("a1", tmp_path)
     with pytest.raises(NotFoundError, match="there is no result of job j1"):
-        store.open_result("j1")
+        store.open_result("j1", RESULT)
 
 
-def test_a_result_is_replaced_whole(store: FolderStore, tmp_path: Path) -> None:
-    put(store, tmp_path, b"first")
-    before = store.open_result("j1").path
-    put(store, tmp_path, b"second")
-    after = store.open_result("j1").path
-    assert (before.read_bytes(), after.read_bytes()) == (b"first", b"second")
+def test_what_a_holder_puts_there_too_late_takes_nobody_s_place(store: FolderStore, tmp_path: Path) -> None:
+    put(store, tmp_path, b"that counts")
+    put(store, tmp_path, b"late")
+    assert content(store, b"that counts") == b"that counts"
+    assert content(store, b"late") == b"late"
+    with pytest.raises(NotFoundError, match="there is no result of job j1"):
+        content(store, b"never there")
 
 
 def test_whoever_reads_while_others_write_sees_a_whole_result(store: FolderStore, tmp_path: Path) -> None:
@@ -142,11 +148,11 @@ def test_whoever_reads_while_others_write_sees_a_whole_result(store: FolderStore
         writer.start()
     seen = set()
     while any(writer.is_alive() for writer in writers):
-        seen.add(content(store))
+        seen.add(content(store, contents[0]))
     for writer in writers:
         writer.join()
     assert failures == []
-    assert seen <= set(contents)
+    assert seen == {contents[0]}
     assert [name for name in files_below(tmp_path / "storage") if name.endswith(".part")] == []
 
 
@@ -249,21 +255,23 @@ def test_what_was_left_is_swept_away_once_it_is_old(store: FolderStore, tmp_path
     root = tmp_path / "storage" / "service"
     asset = upload(store, tmp_path, asset_of())
     put(store, tmp_path, b"first")
-    put(store, tmp_path, b"second")
-    first = root / "results" / "j1" / f"{sha256(b'first').hexdigest()}.png"
+    put(store, tmp_path, b"late")
+    first = root / "results" / "j3" / f"{sha256(b'first').hexdigest()}.png"
+    first.parent.mkdir()
+    first.write_bytes(b"of a process that ended")
     part = root / "assets" / "a1" / "0123.part"
     part.write_bytes(b"half a face")
     unnamed = root / "assets" / "b2"
     unnamed.mkdir()
     assert store.sweep() == 0
     assert first.exists()
-    for path in (first, part, unnamed, *(root / "assets" / "a1").iterdir(), *(root / "results" / "j1").iterdir()):
+    for path in (first, part, unnamed, *(root / "assets" / "a1").iterdir(), *(root / "results").glob("*/*")):
         age(path, UNFINISHED_SECONDS + 60)
     assert store.sweep() == 2
     assert not first.exists()
     assert not part.exists()
     assert not unnamed.exists()
-    assert content(store) == b"second"
+    assert content(store, b"first") == b"first"
     assert store.assets(None) == [asset]
 
 

@@ -91,7 +91,7 @@ def test_a_job_is_done_with_its_files_and_settings(queue, files, base, clock, tm
     assert program.snapshots[0].get(ProcessorsSettings).processors == ("face_debugger",)
     digest = hashlib.sha256(b"result").hexdigest()
     assert dataclasses.astuple(ended.result) == (digest, 6, "video/mp4", ".mp4", clock.now + 7200)
-    assert files.open_result("a").path.read_bytes() == b"result"
+    assert files.open_result("a", ended.result).path.read_bytes() == b"result"
     assert ended.report["frames"] == REPORT.frames
     assert str(tmp_path) not in str(ended.report)
     temp_path = program.snapshots[0].get(PathsSettings).temp_path

@@ -71,7 +71,8 @@ def test_a_storage_that_stays_away_fails_the_job_and_the_worker_goes_on(redis_ur
         queue.submit(job(2), idempotency_key=None, most_waiting=10)
         done = waited(lambda: final("job2"), log)
         assert done.state is JobState.COMPLETED, log.read_text()
-        result = store.open_result("job2")
+        assert done.result is not None
+        result = store.open_result("job2", done.result)
         assert b"".join(result.read(0, result.size)) == b"job2 segment 0 of clip\n"
         assert worker.poll() is None
     finally:

@@ -55,15 +55,20 @@ def upload(store: ObjectStore, folder: Path, asset: Asset, content: bytes = CONT
     return asset
 
 
+def result_of(content: bytes, expires: float = 2e9) -> Result:
+    return Result(sha256(content).hexdigest(), len(content), "image/png", ".png", expires)
+
+
 def put(store: ObjectStore, folder: Path, content: bytes = b"made", job: str = "j1", expires: float = 2e9) -> None:
     made = folder / "made.png"
     made.write_bytes(content)
-    store.put_result(job, made, Result(sha256(content).hexdigest(), len(content), "image/png", ".png", expires))
+    store.put_result(job, made, result_of(content, expires))
     assert not made.exists()
 
 
-def read(store: ObjectStore, job: str = "j1") -> bytes:
-    result = store.open_result(job)
+def read(store: ObjectStore, content: bytes = b"made", job: str = "j1") -> bytes:
+    """What is handed out where a job's record tells of that content."""
+    result = store.open_result(job, result_of(content))
     return b"".join(result.read(0, result.size))
 
 
@@ -115,15 +120,16 @@ def test_what_is_erased_is_gone_and_erasing_twice_is_harmless(
     with pytest.raises(NotFoundError, match=r"there is no asset a1\. It may have been erased, or its time is over\."):
         store.fetch("a1", tmp_path)
     with pytest.raises(NotFoundError, match="there is no result of job j1"):
-        store.open_result("j1")
+        store.open_result("j1", result_of(b"made"))
 
 
-def test_a_result_is_replaced_whole_and_its_reader_goes_on(store: ObjectStore, tmp_path: Path) -> None:
-    put(store, tmp_path, b"first")
-    before = store.open_result("j1")
-    put(store, tmp_path, b"second")
-    assert read(store) == b"second"
-    assert b"".join(before.read(1, before.size)) == b"irst"
+def test_what_a_holder_puts_there_too_late_takes_nobody_s_place(store: ObjectStore, tmp_path: Path) -> None:
+    put(store, tmp_path, b"that counts")
+    put(store, tmp_path, b"late")
+    assert read(store, b"that counts") == b"that counts"
+    assert read(store, b"late") == b"late"
+    with pytest.raises(NotFoundError):
+        read(store, b"never there")
 
 
 @pytest.mark.parametrize("entry", NO_IDS)
@@ -132,7 +138,7 @@ def test_what_is_no_id_has_no_object(store: ObjectStore, objects: MemoryStore, t
     store.erase_asset(entry)
     store.erase_job(entry)
     with pytest.raises(NotFoundError):
-        store.open_result(entry)
+        store.open_result(entry, result_of(b"made"))
     with pytest.raises(ValueError, match="no id"):
         store.segments(entry, tmp_path)
     with pytest.raises(ValueError, match="no id"):
@@ -182,7 +188,9 @@ def test_what_processes_that_ended_left_is_swept(
 ) -> None:
     upload(store, tmp_path, asset_of())
     put(store, tmp_path, b"first")
-    put(store, tmp_path, b"second", expires=clock.now + LEFT_SECONDS)
+    put(store, tmp_path, b"late", expires=clock.now + LEFT_SECONDS)
+    unfinished = f"results/j3/{sha256(b'face').hexdigest()}.png"
+    obstore.put(objects, unfinished, b"face")
     obstore.put(objects, f"assets/a2/{sha256(b'x').hexdigest()}.jpg", b"x")
     obstore.put(objects, "segments/j9/segment-1.mkv", b"face")
     kept = keys(objects)
@@ -191,13 +199,12 @@ def test_what_processes_that_ended_left_is_swept(
 
     clock.now += UNFINISHED_SECONDS + 60
     assert store.sweep() == 2
-    first = f"results/j1/{sha256(b'first').hexdigest()}.png"
-    assert set(kept) - set(keys(objects)) == {first, f"assets/a2/{sha256(b'x').hexdigest()}.jpg"}
+    assert set(kept) - set(keys(objects)) == {unfinished, f"assets/a2/{sha256(b'x').hexdigest()}.jpg"}
 
     clock.now += LEFT_SECONDS - UNFINISHED_SECONDS
     assert store.sweep() == 1
     assert not [key for key in keys(objects) if key.startswith("segments/")]
-    assert read(store) == b"second"
+    assert read(store, b"first") == b"first"
 
     clock.now += OVER_SECONDS - 61
     assert store.sweep() == 0
@@ -242,7 +249,7 @@ def test_a_real_storage_keeps_the_same_promises(shared_s3: S3Server, tmp_path: P
     assert [path.read_bytes() for path in other.folder.iterdir()] == [b""]
     assert store.assets("me") == [asset]
     assert store.fetch("a1", tmp_path).read_bytes() == CONTENT
-    assert read(store) == b"second"
+    assert (read(store, b"first"), read(store, b"second")) == (b"first", b"second")
     assert store.free_bytes() is None
     store.erase_asset("a1")
     store.erase_job("j1")

@@ -82,11 +82,11 @@ def _wait(context: Context, intake: Intake, sent: Sequence[Submitted]) -> tuple[
     made = refused = 0
     for each, job in intake.ended(sent, context.events, context.stop):
         try:
-            if job is None or job.state is not JobState.COMPLETED:
+            if job is None or job.result is None:
                 context.terminal.line(f"{each.order.output}: {_reason(job)}", "error")
                 refused += job is not None and job.state is JobState.REJECTED
                 continue
-            intake.deliver(each)
+            intake.deliver(each, job.result)
         except FaceFusionError as error:
             context.terminal.line(f"{each.order.output}: {error}", "error")
             continue

@@ -33,7 +33,7 @@ def fetch_result(job_id: str, request: Request, service: ServiceOf, address: Add
         entry.job = job.id
         result = _result(service, job)
         entry.hashes = [result.sha256]
-        file = service.files.open_result(job.id)
+        file = service.files.open_result(job.id, result)
         return streamed(file, request.headers, _headers(job, result), result.media_type)
 
 
@@ -46,7 +46,8 @@ def tell_result(job_id: str, service: ServiceOf, principal: Reader) -> Response:
     """Look at what fetching the result would give, without fetching it."""
     job = own_job(service, principal, job_id)
     result = _result(service, job)
-    length = {"Accept-Ranges": "bytes", "Content-Length": str(service.files.open_result(job.id).size)}
+    file = service.files.open_result(job.id, result)
+    length = {"Accept-Ranges": "bytes", "Content-Length": str(file.size)}
     return Response(headers={**_headers(job, result), **length}, media_type=result.media_type)
 
 
