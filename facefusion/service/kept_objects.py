@@ -14,15 +14,15 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Generic
 
 from facefusion.service.bucket import Bucket, Stored
-from facefusion.service.kept_files import ABOUT, DIGEST, EXTENSION, FORMAT, ID, is_content, told
+from facefusion.service.kept_files import ABOUT, DIGEST, EXTENSION, FORMAT, ID, Abouts, AboutT, is_content, told
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ READERS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Generic[AboutT]):
     """A file, and what is known of it."""
 
     key: str
@@ -41,20 +41,20 @@ class Kept:
     sha256: str
     extension: str
     """With its dot."""
-    about: Mapping[str, object]
+    about: AboutT
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Generic[AboutT]):
     """All that lies under one id."""
 
     id: str
-    kept: Kept | None
+    kept: Kept[AboutT] | None
     """None where it is being made or removed, or was left so."""
     objects: tuple[Stored, ...]
 
 
-class KeptObjects:
+class KeptObjects(Generic[AboutT]):
     """The files of one kind. Thread-safe.
 
     Every method raises ``ServiceUnavailableError`` where the storage cannot be used.
@@ -62,16 +62,18 @@ class KeptObjects:
     Args:
         bucket: where they are.
         kind: first part of their keys.
+        about: what is known of each, a dataclass.
     """
 
-    def __init__(self, bucket: Bucket, kind: str) -> None:
+    def __init__(self, bucket: Bucket, kind: str, about: type[AboutT]) -> None:
         self._bucket = bucket
         self._kind = kind
+        self._abouts = Abouts(about)
         self._lock = threading.Lock()
-        self._read: dict[str, tuple[str, Kept | None]] = {}
+        self._read: dict[str, tuple[str, Kept[AboutT] | None]] = {}
         """By id: the tag of ``about.json``, and what stands there."""
 
-    def put(self, entry: str, file: Path, sha256: str, extension: str, about: Mapping[str, object]) -> None:
+    def put(self, entry: str, file: Path, sha256: str, extension: str, about: AboutT) -> None:
         """Keep a file, which is moved. What is known of another one under the same id is replaced at once and whole.
 
         Args:
@@ -79,7 +81,7 @@ class KeptObjects:
             file: on this machine.
             sha256: of the content.
             extension: with its dot.
-            about: what is known of it; fit for JSON.
+            about: what is known of it.
 
         Raises:
             ValueError: the id, the digest or the extension is none.
@@ -88,12 +90,17 @@ class KeptObjects:
             raise ValueError(f"no id, digest and extension: {entry!r}, {sha256!r}, {extension!r}")
         name = f"{sha256}{extension}"
         with told():
-            document = {"format": FORMAT, "file": name, "size": file.stat().st_size, "about": dict(about)}
+            document = {
+                "format": FORMAT,
+                "file": name,
+                "size": file.stat().st_size,
+                "about": self._abouts.written(about),
+            }
             self._bucket.put_file(f"{self._kind}/{entry}/{name}", file)
             self._bucket.put(f"{self._kind}/{entry}/{ABOUT}", json.dumps(document).encode())
             file.unlink()
 
-    def find(self, entry: str) -> Kept | None:
+    def find(self, entry: str) -> Kept[AboutT] | None:
         """A file; none where there is none."""
         if ID.fullmatch(entry) is None:
             return None
@@ -106,22 +113,23 @@ class KeptObjects:
                 self._read[entry] = (found[1], kept)
         return kept
 
-    def content(self, entry: str, sha256: str, extension: str, size: int) -> Kept | None:
+    def content(self, entry: str, sha256: str, extension: str, size: int) -> Kept[AboutT] | None:
         """One of the contents that were put under an id; none where the entry was erased."""
         kept = self.find(entry)
-        return kept and replace(kept, key=f"{self._kind}/{entry}/{sha256}{extension}", size=size, sha256=sha256)
+        key = f"{self._kind}/{entry}/{sha256}{extension}"
+        return kept and replace(kept, key=key, size=size, sha256=sha256, extension=extension)
 
     def ids(self) -> list[str]:
         """Of all entries, and of those that are being made or removed."""
         return [name for name in self._bucket.names(self._kind) if ID.fullmatch(name)]
 
-    def find_all(self, entries: Iterable[str]) -> Iterator[tuple[str, Kept | None]]:
+    def find_all(self, entries: Iterable[str]) -> Iterator[tuple[str, Kept[AboutT] | None]]:
         """Many files at a time."""
         names = list(entries)
         with ThreadPoolExecutor(READERS, "objects") as readers:
             yield from zip(names, readers.map(self.find, names), strict=True)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[Entry[AboutT]]:
         """All that lies there. What is known of a file is read anew only where it was written anew."""
         below: dict[str, tuple[Stored, ...]] = {}
         for name, group in groupby(sorted(self._bucket.walk(self._kind), key=lambda one: one.key), self._id_of):
@@ -145,7 +153,7 @@ class KeptObjects:
         with self._lock:
             self._read.pop(entry, None)
 
-    def sweep(self, entries: Iterable[Entry], before: float) -> int:
+    def sweep(self, entries: Iterable[Entry[AboutT]], before: float) -> int:
         """Remove what was left unfinished and has not changed since a moment.
 
         Contents stay as long as their entry: of several the last one that came need not be the one that counts.
@@ -170,18 +178,17 @@ class KeptObjects:
     def _id_of(self, each: Stored) -> str:
         return each.key.removeprefix(f"{self._kind}/").partition("/")[0]
 
-    def _parse(self, entry: str, data: bytes) -> Kept | None:
+    def _parse(self, entry: str, data: bytes) -> Kept[AboutT] | None:
         try:
             document: dict[str, Any] = json.loads(data)
             name = Path(document["file"]).name
             sha256, _, ending = name.partition(".")
-            if document["format"] != FORMAT or not DIGEST.fullmatch(sha256) or not isinstance(document["about"], dict):
+            if document["format"] != FORMAT or not DIGEST.fullmatch(sha256):
                 raise ValueError(f"format {document['format']}")
-            size = int(document["size"])
+            size, about = int(document["size"]), self._abouts.read(document["about"])
         except (ValueError, KeyError, TypeError) as error:
             logger.warning("what is known of %s cannot be read, and it counts as erased: %s", entry, error)
             return None
-        about = cast("Mapping[str, object]", document["about"])
         return Kept(f"{self._kind}/{entry}/{name}", size, sha256, f".{ending}", about)
 
 
