@@ -16,10 +16,9 @@ import contextlib
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from facefusion.service.errors import NotFoundError
 from facefusion.service.kept_files import ID, KeptFiles, make_private, newest_change, remove_folder, told
@@ -56,8 +55,8 @@ class FolderStore:
         with told():
             make_private(root.absolute())
         self._root = root
-        self._assets = KeptFiles(root / "assets")
-        self._results = KeptFiles(root / "results")
+        self._assets = KeptFiles(root / "assets", Asset)
+        self._results = KeptFiles(root / "results", Result)
         self._segments = root / "segments"
         self._clock = clock
         self._known: dict[str, Asset] = {}
@@ -70,12 +69,11 @@ class FolderStore:
         Raises:
             StorageFullError: there is no room.
         """
-        self._assets.put(asset.id, part, asset.sha256, asset.extension, asdict(asset))
+        self._assets.put(asset.id, part, asset.sha256, asset.extension, asset)
 
     def asset(self, asset_id: str) -> Asset | None:
         """An asset; none where there is none, or it was erased."""
-        about = self._assets.about(asset_id)
-        return None if about is None else asset_of(about)
+        return self._assets.about(asset_id)
 
     def assets(self, owner: str | None) -> Sequence[Asset]:
         """All assets, of one owner or of everybody."""
@@ -101,7 +99,7 @@ class FolderStore:
         Raises:
             StorageFullError: there is no room.
         """
-        self._results.put(job_id, path, result.sha256, result.extension, asdict(result))
+        self._results.put(job_id, path, result.sha256, result.extension, result)
 
     def open_result(self, job_id: str, result: Result) -> ResultInFolder:
         """The file that a job's record tells of, to be read where it is.
@@ -154,7 +152,7 @@ class FolderStore:
         removed = self._assets.sweep(UNFINISHED_SECONDS) + self._results.sweep(UNFINISHED_SECONDS)
         for job_id in self._results.ids():
             about = self._results.about(job_id)
-            if about is not None and cast("float", about["expires"]) + OVER_SECONDS < self._clock():
+            if about is not None and about.expires + OVER_SECONDS < self._clock():
                 self.erase_job(job_id)
                 removed += 1
         with told():
@@ -197,11 +195,6 @@ class ResultInFolder:
             while left > 0 and (data := file.read(min(left, BLOCK))):
                 left -= len(data)
                 yield data
-
-
-def asset_of(about: Mapping[str, object]) -> Asset:
-    """An asset from what is known of it."""
-    return Asset(**about)  # type: ignore[arg-type]
 
 
 def gone(fault: str) -> NotFoundError:

@@ -19,14 +19,19 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Generic, TypeVar
+
+from pydantic import TypeAdapter
 
 from facefusion.core.storage import FULL, flush, flush_folder
 from facefusion.service.errors import ServiceUnavailableError, StorageFullError
 
 logger = logging.getLogger(__name__)
+
+AboutT = TypeVar("AboutT")
 
 FORMAT = 1
 """Of ``about.json``."""
@@ -43,17 +48,51 @@ TRIES = 5
 """Of removing a folder into which another machine puts a file at the same moment."""
 
 
-class KeptFiles:
+class Abouts(Generic[AboutT]):
+    """How what is known of a file is written in JSON, and read.
+
+    Args:
+        kind: a dataclass.
+    """
+
+    def __init__(self, kind: type[AboutT]) -> None:
+        self._adapter = TypeAdapter(kind)
+
+    def written(self, about: AboutT) -> object:
+        """Fit for JSON."""
+        return self._adapter.dump_python(about, mode="json")
+
+    def read(self, written: object) -> AboutT:
+        """The way back.
+
+        Raises:
+            ValueError: a field lacks, or holds something else.
+        """
+        return self._adapter.validate_python(written)
+
+
+@dataclass(frozen=True, slots=True)
+class _Document(Generic[AboutT]):
+    """What ``about.json`` holds."""
+
+    file: str
+    """Name of the content."""
+    about: AboutT
+
+
+class KeptFiles(Generic[AboutT]):
     """The files of one kind.
 
     Args:
         folder: theirs; it is made with the first one.
+        kind: what is known of each, a dataclass.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kind: type[AboutT]) -> None:
         self._folder = folder
+        self._abouts = Abouts(kind)
 
-    def put(self, entry: str, file: Path, sha256: str, extension: str, about: Mapping[str, object]) -> None:
+    def put(self, entry: str, file: Path, sha256: str, extension: str, about: AboutT) -> None:
         """Keep a file, which is moved. What is known of another one under the same id is replaced at once and whole.
 
         Args:
@@ -61,7 +100,7 @@ class KeptFiles:
             file: on this storage or on another.
             sha256: of the content.
             extension: with its dot.
-            about: what is known of it; fit for JSON.
+            about: what is known of it.
 
         Raises:
             ValueError: the id, the digest or the extension is none.
@@ -79,7 +118,7 @@ class KeptFiles:
                 part.chmod(PRIVATE_FILE)
                 flush(part)
                 part.replace(content)
-                document = {"format": FORMAT, "file": content.name, "about": dict(about)}
+                document = {"format": FORMAT, "file": content.name, "about": self._abouts.written(about)}
                 part.touch(PRIVATE_FILE)
                 part.write_bytes(json.dumps(document).encode())
                 flush(part)
@@ -89,14 +128,14 @@ class KeptFiles:
             flush_folder(folder)
             flush_folder(self._folder)
 
-    def about(self, entry: str) -> Mapping[str, object] | None:
+    def about(self, entry: str) -> AboutT | None:
         """What is known of a file; none where there is none.
 
         Raises:
             ServiceUnavailableError: the storage cannot be read.
         """
         document = self._document(entry)
-        return None if document is None else cast("Mapping[str, object]", document["about"])
+        return None if document is None else document.about
 
     def path(self, entry: str) -> Path | None:
         """Where the content lies; none where there is none.
@@ -105,7 +144,7 @@ class KeptFiles:
             ServiceUnavailableError: the storage cannot be read.
         """
         document = self._document(entry)
-        return None if document is None else self._folder / entry / Path(str(document["file"])).name
+        return None if document is None else self._folder / entry / document.file
 
     def content(self, entry: str, sha256: str, extension: str) -> Path | None:
         """Where one of the contents lies that were put under an id; none where the entry was erased.
@@ -157,14 +196,15 @@ class KeptFiles:
                         folder.rmdir()
         return removed
 
-    def _document(self, entry: str) -> Mapping[str, object] | None:
+    def _document(self, entry: str) -> _Document[AboutT] | None:
         if ID.fullmatch(entry) is None:
             return None
         path = self._folder / entry / ABOUT
         try:
             data = json.loads(path.read_bytes())
-            if data["format"] != FORMAT or not data["file"] or not isinstance(data["about"], dict):
+            if data["format"] != FORMAT or not data["file"]:
                 raise ValueError(f"format {data['format']}")
+            return _Document(Path(data["file"]).name, self._abouts.read(data["about"]))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -172,7 +212,6 @@ class KeptFiles:
         except (ValueError, KeyError, TypeError) as error:
             logger.warning("what is known of %s cannot be read, and it counts as erased: %s", entry, error)
             return None
-        return cast("Mapping[str, object]", data)
 
 
 def is_content(name: str) -> bool:

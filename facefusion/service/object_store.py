@@ -14,14 +14,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
-from typing import cast
 
 from facefusion.service.asset_copies import AssetCopies
 from facefusion.service.bucket import Bucket
-from facefusion.service.files import LEFT_SECONDS, OVER_SECONDS, UNFINISHED_SECONDS, asset_of, gone
+from facefusion.service.files import LEFT_SECONDS, OVER_SECONDS, UNFINISHED_SECONDS, gone
 from facefusion.service.kept_files import ID, make_private, told
 from facefusion.service.kept_objects import Kept, KeptObjects
 from facefusion.service.records import Asset, Result
@@ -46,20 +44,20 @@ class ObjectStore:
         self._bucket = bucket
         self._copies = copies
         self._clock = clock
-        self._assets = KeptObjects(bucket, ASSETS)
-        self._results = KeptObjects(bucket, RESULTS)
+        self._assets = KeptObjects(bucket, ASSETS, Asset)
+        self._results = KeptObjects(bucket, RESULTS, Result)
         self._known: dict[str, Asset] = {}
         """Assets that were read; they never change."""
         self._lock = threading.Lock()
 
     def add(self, part: Path, asset: Asset) -> None:
         """Keep an upload, which is moved; its content was looked at."""
-        self._assets.put(asset.id, part, asset.sha256, asset.extension, asdict(asset))
+        self._assets.put(asset.id, part, asset.sha256, asset.extension, asset)
 
     def asset(self, asset_id: str) -> Asset | None:
         """An asset; none where there is none, or it was erased."""
         kept = self._assets.find(asset_id)
-        return None if kept is None else asset_of(kept.about)
+        return None if kept is None else kept.about
 
     def assets(self, owner: str | None) -> Sequence[Asset]:
         """All assets, of one owner or of everybody."""
@@ -68,7 +66,7 @@ class ObjectStore:
             known = self._known
         new = self._assets.find_all(entry for entry in ids if entry not in known)
         found = {entry: known[entry] for entry in ids if entry in known}
-        found |= {entry: asset_of(kept.about) for entry, kept in new if kept is not None}
+        found |= {entry: kept.about for entry, kept in new if kept is not None}
         with self._lock:
             self._known = found
         return [asset for asset in found.values() if owner is None or asset.owner == owner]
@@ -92,7 +90,7 @@ class ObjectStore:
 
     def put_result(self, job_id: str, path: Path, result: Result) -> None:
         """Keep a job's result, which is moved. What others put there lies beside it until the job is erased."""
-        self._results.put(job_id, path, result.sha256, result.extension, asdict(result))
+        self._results.put(job_id, path, result.sha256, result.extension, result)
 
     def open_result(self, job_id: str, result: Result) -> ResultObject:
         """The file that a job's record tells of, to be read where it is.
@@ -149,7 +147,7 @@ class ObjectStore:
         removed += self._results.sweep(results, unfinished)
         left = self._clock() - LEFT_SECONDS
         for entry in results:
-            if entry.kept is not None and cast("float", entry.kept.about["expires"]) < self._clock() - OVER_SECONDS:
+            if entry.kept is not None and entry.kept.about.expires < self._clock() - OVER_SECONDS:
                 self.erase_job(entry.id)
                 removed += 1
         segments = sorted(self._bucket.walk(SEGMENTS), key=lambda each: each.key)
@@ -160,7 +158,7 @@ class ObjectStore:
                 removed += 1
         return removed
 
-    def _fetch(self, kept: Kept, path: Path) -> None:
+    def _fetch(self, kept: Kept[Asset], path: Path) -> None:
         self._bucket.fetch(kept.key, path, size=kept.size, sha256=kept.sha256)
 
 
@@ -202,7 +200,7 @@ class ResultObject:
         kept: what is known of it.
     """
 
-    def __init__(self, bucket: Bucket, kept: Kept) -> None:
+    def __init__(self, bucket: Bucket, kept: Kept[Result]) -> None:
         self._bucket = bucket
         self._kept = kept
 

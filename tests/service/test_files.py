@@ -218,7 +218,19 @@ def test_a_storage_that_cannot_be_used_is_told_without_a_path(tmp_path: Path) ->
     assert str(refused.value) == "the storage of the service cannot be used. Try again later."
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"format": 9, "file": "x", "about": {}}', "[1]"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[1]",
+        '{"format": 9, "file": "x", "about": {}}',
+        '{"format": 1, "file": "x", "about": {}}',
+        '{"format": 1, "file": "x", "about": {"id": 3, "expires": "soon"}}',
+        '{"format": 1, "file": "x", "about": []}',
+        '{"format": 1, "file": ["x"], "about": {}}',
+    ],
+)
 def test_an_entry_that_cannot_be_read_counts_as_erased(
     store: FolderStore, tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str
 ) -> None:
@@ -226,7 +238,11 @@ def test_an_entry_that_cannot_be_read_counts_as_erased(
     damaged = upload(store, tmp_path, asset_of(entry="a2"))
     (tmp_path / "storage" / "service" / "assets" / damaged.id / "about.json").write_text(text)
     assert store.assets(None) == [asset]
+    assert store.asset("a2") is None
     assert "what is known of a2 cannot be read" in caplog.text
+    put(store, tmp_path, b"result", "j1")
+    (tmp_path / "storage" / "service" / "results" / "j1" / "about.json").write_text(text)
+    assert store.sweep() == 0
 
 
 def test_the_side_car_holds_what_is_known_and_no_name(store: FolderStore, tmp_path: Path) -> None:

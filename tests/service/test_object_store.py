@@ -146,7 +146,18 @@ def test_what_is_no_id_has_no_object(store: ObjectStore, objects: MemoryStore, t
     assert keys(objects) == []
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"format": 9, "file": "x", "size": 1, "about": {}}', "[1]"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[1]",
+        '{"format": 9, "file": "x", "size": 1, "about": {}}',
+        f'{{"format": 1, "file": "{"0" * 64}.jpg", "size": 1, "about": {{}}}}',
+        f'{{"format": 1, "file": "{"0" * 64}.jpg", "size": 1, "about": {{"id": 3, "expires": "soon"}}}}',
+        f'{{"format": 1, "file": "{"0" * 64}.jpg", "size": 1, "about": 7}}',
+    ],
+)
 def test_an_entry_that_cannot_be_read_counts_as_erased(
     store: ObjectStore, objects: MemoryStore, tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str
 ) -> None:
@@ -155,6 +166,9 @@ def test_an_entry_that_cannot_be_read_counts_as_erased(
     obstore.put(objects, "assets/a2/about.json", text.encode())
     assert store.assets(None) == [asset]
     assert "what is known of a2 cannot be read" in caplog.text
+    put(store, tmp_path, b"result")
+    obstore.put(objects, "results/j1/about.json", text.encode())
+    assert store.sweep() == 0
 
 
 def test_no_name_is_known_of_a_file(store: ObjectStore, objects: MemoryStore, tmp_path: Path) -> None:
