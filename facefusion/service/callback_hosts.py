@@ -42,6 +42,15 @@ SPECIAL = (
 )
 """What the library's own table takes for global, or does depending on its version: addresses of protocols (RFC 6890),
 relays of 6to4 (RFC 7526), Azure's platform as its own machines see it, documentation (RFC 9637)."""
+PLATFORMS = (
+    ipaddress.ip_network("168.63.129.16/32"),
+    ipaddress.ip_network("100.100.100.200/32"),
+    ipaddress.ip_network("192.0.0.192/32"),
+    ipaddress.ip_network("fd00:ec2::/32"),
+    ipaddress.ip_network("fd20:ce::254/128"),
+)
+"""Where clouds tell their machines what is theirs, beside 169.254.0.0/16 and fe80::/10: Azure, Alibaba Cloud, Oracle
+Cloud, AWS and Google Cloud over IPv6; as their manuals say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +145,28 @@ def is_public(address: Address) -> bool:
 
     Addresses that stand for another one are judged by that: IPv4 in IPv6 (mapped, 6to4, Teredo, NAT64).
     """
-    if isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
-        if inner is None and address in NAT64:
-            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-        if inner is not None:
-            return is_public(inner)
-        if address not in GIVEN_OUT:
-            return False
+    address = _meant(address)
+    if isinstance(address, ipaddress.IPv6Address) and address not in GIVEN_OUT:
+        return False
     return address.is_global and not address.is_multicast and not any(address in network for network in SPECIAL)
+
+
+def is_of_the_platform(address: Address) -> bool:
+    """Whether a machine asks there for what its cloud tells it alone, secrets too; no host that may be called is there.
+
+    Addresses that stand for another one are judged by that.
+    """
+    address = _meant(address)
+    return address.is_link_local or any(address in network for network in PLATFORMS)
+
+
+def _meant(address: Address) -> Address:
+    """The one of IPv4 that an address of IPv6 stands for, else itself."""
+    if not isinstance(address, ipaddress.IPv6Address):
+        return address
+    if address in NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None) or address
 
 
 def _host(text: str) -> str | None:

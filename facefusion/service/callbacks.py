@@ -30,7 +30,7 @@ import httpx2
 from facefusion import __version__
 from facefusion.core.errors import FaceFusionError, SetupError
 from facefusion.service.audit import DONE, AuditLog, Entry
-from facefusion.service.callback_hosts import Address, CallbackHosts, Callee, is_public
+from facefusion.service.callback_hosts import Address, CallbackHosts, Callee, is_of_the_platform, is_public
 from facefusion.service.errors import ServiceUnavailableError
 from facefusion.service.outbox import Call, Outbox
 from facefusion.service.records import JobRecord
@@ -167,6 +167,8 @@ class Caller:
             found = await self._resolve(callee.host, callee.port)
         except (OSError, UnicodeError) as error:
             raise _NotMadeError("its host is not known") from error
+        if any(is_of_the_platform(address) for address in found):
+            raise _NotMadeError("its host has an address at which clouds tell their machines secrets")
         if not callee.may_be_private and not all(is_public(address) for address in found):
             raise _NotMadeError("its host has an address that is not public, which the operator does not allow")
         return found

@@ -7,7 +7,7 @@ import ipaddress
 import pytest
 
 from facefusion.core.errors import OptionError
-from facefusion.service.callback_hosts import CallbackHosts, Callee, is_public
+from facefusion.service.callback_hosts import CallbackHosts, Callee, is_of_the_platform, is_public
 from facefusion.service.problems import FieldsError
 
 LISTED = (
@@ -134,3 +134,16 @@ def test_addresses_of_the_open_network(text: str) -> None:
 )  # fmt: skip
 def test_addresses_of_private_networks_and_of_this_machine(text: str) -> None:
     assert not is_public(ipaddress.ip_address(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("169.254.169.254", True), ("169.254.170.2", True), ("::ffff:169.254.169.254", True), ("fe80::1", True),
+        ("64:ff9b::a9fe:a9fe", True), ("fd00:ec2::254", True), ("fd20:ce::254", True), ("168.63.129.16", True),
+        ("100.100.100.200", True), ("192.0.0.192", True),
+        ("127.0.0.1", False), ("10.1.2.3", False), ("100.64.0.1", False), ("fd00::1", False), ("8.8.8.8", False),
+    ],
+)  # fmt: skip
+def test_where_clouds_tell_their_machines_secrets(text: str, is_one: bool) -> None:
+    assert is_of_the_platform(ipaddress.ip_address(text)) is is_one

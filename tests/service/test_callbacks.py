@@ -242,6 +242,21 @@ def test_a_name_is_asked_for_once_and_what_was_checked_is_called(receiver: Recei
     assert desk.counted == ["delivered"]
 
 
+def test_no_host_is_where_clouds_tell_their_machines_secrets(
+    receiver: Receiver, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not even one of which the operator says that it is of a private network."""
+
+    async def mixed(host: str, port: int) -> Sequence[Address]:
+        return [LOOPBACK, ipaddress.ip_address("169.254.169.254")]
+
+    desk = Desk(tmp_path, f"private:http://hooks.example:{receiver.port}", caller=Caller(KEY, mixed))
+    desk.outbox.put(done(f"http://hooks.example:{receiver.port}/"))
+    assert desk.work()
+    assert (receiver.came, desk.counted) == ([], ["failed"])
+    assert "its host has an address at which clouds tell their machines secrets" in caplog.text
+
+
 def test_a_host_that_is_no_longer_allowed_is_not_called(receiver: Receiver, tmp_path: Path) -> None:
     desk = Desk(tmp_path, "another.example")
     desk.outbox.put(done(f"http://hooks.example:{receiver.port}/"))
