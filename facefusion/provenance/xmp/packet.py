@@ -43,7 +43,9 @@ _SOURCE_TYPE = (IPTC_EXTENSION, PROPERTY)
 _EXTENSION = (NOTE, "HasExtendedXMP")
 _PROVENANCE = (TERMS, "provenance")
 _TAKEN = (_SOURCE_TYPE, _EXTENSION, _PROVENANCE)
-_WEB = ("http://", "https://")
+_WEB = ("http:", "https:")
+"""With what an address of the web's begins, in any case of letters (RFC 3986, 3.1); the library that reads manifests
+does without the slashes, too."""
 _WITHIN = "self#jumbf="
 """With what the place of a manifest begins that the file holds itself (C2PA specification, 11.3)."""
 _DESCRIBED = 2
@@ -247,7 +249,7 @@ class _Reader:
             self._survey.values.append(value)
         elif named == _EXTENSION:
             self._survey.extended = value
-        elif value.startswith(_WEB):
+        elif value.lower().startswith(_WEB):
             self._survey.address = value
         else:
             return value.startswith(_WITHIN)
