@@ -39,6 +39,9 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
 """Seconds between two tries of a request; they double."""
 MOST_TRIES = 50
 
+NO_BUCKET = "NoSuchBucket"
+"""S3's code for a bucket that is not there, in whatever error of obstore's it comes."""
+
 CLIENT_PATIENCE = 8.0
 """Seconds that a client of the API waits for a storage that is away, or that says nothing."""
 WORKER_PATIENCE = 60.0
@@ -181,7 +184,7 @@ def reaching() -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         # An object that is not there is told by a code of its own; a bucket that is not there is nobody's erased file.
-        if "NoSuchBucket" not in str(error):
+        if NO_BUCKET not in str(error):
             raise
         # What obstore says goes on for pages, of which only the first line says anything.
         raise _unusable(error) from ConnectionError(_first_line(error))
@@ -248,6 +251,10 @@ def _unusable(error: Exception) -> ServiceUnavailableError:
     if isinstance(error, (PermissionDeniedError, UnauthenticatedError, PermissionError)):
         return ServiceUnavailableError(
             "the storage of the service does not let it in", "The operator has to see to its keys."
+        )
+    if NO_BUCKET in str(error):
+        return ServiceUnavailableError(
+            "the storage of the service is not there", "The operator has to see to the name and place of its bucket."
         )
     return ServiceUnavailableError("the storage of the service cannot be used", "Try again later.")
 
