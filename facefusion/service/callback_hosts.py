@@ -34,6 +34,12 @@ NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 GIVEN_OUT = ipaddress.IPv6Network("2000::/3")
 """All of IPv6 that is given out to networks (IANA). Outside of it are forms that lead to IPv4 in networks that know
 them: ``::a.b.c.d``, ``::ffff:0:a.b.c.d``, and ``64:ff9b:1::/48``, which is a private network's own NAT64."""
+LEADING = (
+    ipaddress.ip_network("::/96"),
+    ipaddress.ip_network("::ffff:0:0:0/96"),
+    ipaddress.ip_network("64:ff9b:1::/48"),
+)
+"""The networks of those forms; the last 32 bits are the address of IPv4."""
 SPECIAL = (
     ipaddress.ip_network("192.0.0.0/24"),
     ipaddress.ip_network("192.88.99.0/24"),
@@ -154,9 +160,11 @@ def is_public(address: Address) -> bool:
 def is_of_the_platform(address: Address) -> bool:
     """Whether a machine asks there for what its cloud tells it alone, secrets too; no host that may be called is there.
 
-    Addresses that stand for another one are judged by that.
+    Addresses that stand for another one are judged by that, also those that do so in some networks only.
     """
     address = _meant(address)
+    if any(address in network for network in LEADING):
+        address = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.is_link_local or any(address in network for network in PLATFORMS)
 
 

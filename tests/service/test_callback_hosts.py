@@ -141,7 +141,8 @@ def test_addresses_of_private_networks_and_of_this_machine(text: str) -> None:
     [
         ("169.254.169.254", True), ("169.254.170.2", True), ("::ffff:169.254.169.254", True), ("fe80::1", True),
         ("64:ff9b::a9fe:a9fe", True), ("fd00:ec2::254", True), ("fd20:ce::254", True), ("168.63.129.16", True),
-        ("100.100.100.200", True), ("192.0.0.192", True),
+        ("100.100.100.200", True), ("192.0.0.192", True), ("::169.254.169.254", True), ("::ffff:0:a9fe:a9fe", True),
+        ("64:ff9b:1::a9fe:a9fe", True), ("::1", False), ("64:ff9b:1::a00:1", False),
         ("127.0.0.1", False), ("10.1.2.3", False), ("100.64.0.1", False), ("fd00::1", False), ("8.8.8.8", False),
     ],
 )  # fmt: skip
