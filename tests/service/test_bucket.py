@@ -168,7 +168,7 @@ def test_a_storage_that_stays_away_is_told_of_without_its_address(
 
 
 def test_a_bucket_that_is_not_there_is_no_file_that_was_erased(shared_s3: S3Server) -> None:
-    with pytest.raises(ServiceUnavailableError, match="the storage of the service is not there. The operator"):
+    with pytest.raises(ServiceUnavailableError, match=r"the storage of the service is not there\. The operator"):
         open_bucket("s3://another-bucket", shared_s3.variables, 1.0)
     store = S3Store(
         "gone-bucket",
