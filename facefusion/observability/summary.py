@@ -93,6 +93,8 @@ def _faces(report: RunReport) -> str:
 
 def _speed(report: RunReport) -> str:
     seconds = f"{report.seconds:.1f} s, after {report.start_up_seconds:.1f} s to start"
+    if report.frames and report.frames == report.resumed_frames:
+        return f"no frame was left to work on ({seconds})"
     return f"{report.frames_per_second:.1f} frames/s ({seconds})"
 
 

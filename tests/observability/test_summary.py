@@ -59,6 +59,12 @@ def test_frames_in_and_out_where_they_differ():
     assert lines[2] == "speed        3.0 frames/s (14.1 s, after 2.0 s to start)"
 
 
+def test_a_result_of_frames_of_an_earlier_run_alone_has_no_speed():
+    lines = summary_lines(report(resumed_frames=282))
+    assert lines[0] == "frames       282, 282 of them by an earlier run"
+    assert lines[2] == "speed        no frame was left to work on (14.1 s, after 2.0 s to start)"
+
+
 def test_faces_that_were_left_alone_and_damage_are_said():
     lines = summary_lines(report(faces_found=301, damaged_frames=1, lost_frames=3))
     assert lines[1] == "damaged      1 frame patched up, 3 frames lost"
