@@ -22,9 +22,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
-
-from pydantic import TypeAdapter
+from typing import Any, Generic, TypeVar, get_args, get_type_hints
 
 from facefusion.core.storage import FULL, flush, flush_folder
 from facefusion.service.errors import ServiceUnavailableError, StorageFullError
@@ -52,23 +50,37 @@ class Abouts(Generic[AboutT]):
     """How what is known of a file is written in JSON, and read.
 
     Args:
-        kind: a dataclass.
+        kind: a dataclass of words and numbers, some of which may be none.
     """
 
     def __init__(self, kind: type[AboutT]) -> None:
-        self._adapter = TypeAdapter(kind)
+        self._kind = kind
+        self._types = {name: _types_of(hint) for name, hint in get_type_hints(kind).items()}
 
-    def written(self, about: AboutT) -> object:
+    def written(self, about: AboutT) -> dict[str, object]:
         """Fit for JSON."""
-        return self._adapter.dump_python(about, mode="json")
+        return {name: getattr(about, name) for name in self._types}
 
     def read(self, written: object) -> AboutT:
-        """The way back.
+        """The way back; fields that nobody knows are passed over.
 
         Raises:
-            ValueError: a field lacks, or holds something else.
+            ValueError: a field holds something else.
+            TypeError: a field lacks.
         """
-        return self._adapter.validate_python(written)
+        if not isinstance(written, dict):
+            raise ValueError("no fields")
+        fields = {name: value for name, value in written.items() if name in self._types}
+        strange = [name for name, value in fields.items() if not isinstance(value, self._types[name])]
+        if strange:
+            raise ValueError(f"strange values of {', '.join(strange)}")
+        return self._kind(**fields)
+
+
+def _types_of(hint: Any) -> tuple[type, ...]:  # noqa: ANN401 - whatever an annotation is
+    """The types that a value in JSON may have for an annotation; a whole number stands for any number."""
+    types = get_args(hint) or (hint,)
+    return (*types, int) if float in types else types
 
 
 @dataclass(frozen=True, slots=True)

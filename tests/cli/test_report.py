@@ -213,8 +213,7 @@ def test_a_full_disk_does_not_hide_why_a_run_failed(capsys, monkeypatch):
     application.before_report = lambda events, stop: monkeypatch.setattr(output, "flush", full)
     assert main((*WORDS, "--log-level", "error"), application) == 1
     assert capsys.readouterr().err == (
-        "error: report.json cannot be written: the disk is full. Free some space. Close programs that use it. Name "
-        "another file with --report.\n"
+        "error: report.json cannot be written: the disk is full. Free some space. Name another file with --report.\n"
         "error: target.mp4 breaks off. Repair it.\n"
     )
     assert written()["status"] == "running"
@@ -237,7 +236,7 @@ def test_a_result_whose_report_fails_is_there_all_the_same(capsys, monkeypatch):
     assert main((*WORDS, "--log-level", "error"), application) == 1
     assert capsys.readouterr().err == (
         "error: result.mp4 is complete, but not its report: report.json cannot be written: the disk is full. Free some "
-        "space. Close programs that use it. Name another file with --report.\n"
+        "space. Name another file with --report.\n"
     )
 
 
