@@ -69,7 +69,7 @@ class FolderStore:
         Raises:
             StorageFullError: there is no room.
         """
-        self._assets.put(asset.id, part, asset.sha256, asset.extension, asset)
+        self._assets.put(asset.id, part, asset)
 
     def asset(self, asset_id: str) -> Asset | None:
         """An asset; none where there is none, or it was erased."""
@@ -99,7 +99,7 @@ class FolderStore:
         Raises:
             StorageFullError: there is no room.
         """
-        self._results.put(job_id, path, result.sha256, result.extension, result)
+        self._results.put(job_id, path, result)
 
     def open_result(self, job_id: str, result: Result) -> ResultInFolder:
         """The file that a job's record tells of, to be read where it is.
@@ -108,7 +108,7 @@ class FolderStore:
             NotFoundError: it was erased.
         """
         fault = f"there is no result of job {job_id}"
-        path = _there(self._results.content(job_id, result.sha256, result.extension), fault)
+        path = _there(self._results.content(job_id, result), fault)
         with told(), _found(fault):
             return ResultInFolder(path, path.stat().st_size)
 

@@ -22,14 +22,31 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar, get_args, get_type_hints
+from typing import Any, Generic, Protocol, TypeVar, get_args, get_type_hints
 
 from facefusion.core.storage import FULL, flush, flush_folder
 from facefusion.service.errors import ServiceUnavailableError, StorageFullError
 
 logger = logging.getLogger(__name__)
 
-AboutT = TypeVar("AboutT")
+
+class Content(Protocol):
+    """What is known of every file."""
+
+    @property
+    def sha256(self) -> str:
+        """Of the content, in hexadecimal digits."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+
+    @property
+    def extension(self) -> str:
+        """With its dot."""
+
+
+AboutT = TypeVar("AboutT", bound=Content)
 
 FORMAT = 1
 """Of ``about.json``."""
@@ -104,14 +121,12 @@ class KeptFiles(Generic[AboutT]):
         self._folder = folder
         self._abouts = Abouts(kind)
 
-    def put(self, entry: str, file: Path, sha256: str, extension: str, about: AboutT) -> None:
+    def put(self, entry: str, file: Path, about: AboutT) -> None:
         """Keep a file, which is moved. What is known of another one under the same id is replaced at once and whole.
 
         Args:
             entry: its id.
             file: on this storage or on another.
-            sha256: of the content.
-            extension: with its dot.
             about: what is known of it.
 
         Raises:
@@ -119,18 +134,16 @@ class KeptFiles(Generic[AboutT]):
             StorageFullError: there is no room.
             ServiceUnavailableError: the storage cannot be written to.
         """
-        if not (ID.fullmatch(entry) and DIGEST.fullmatch(sha256) and EXTENSION.fullmatch(extension)):
-            raise ValueError(f"no id, digest and extension: {entry!r}, {sha256!r}, {extension!r}")
+        name = checked_name(entry, about)
         with told():
             folder = make_private(self._folder / entry)
-            content = folder / f"{sha256}{extension}"
             part = folder / f"{secrets.token_hex(8)}{PART}"
             try:
                 _move(file, part)
                 part.chmod(PRIVATE_FILE)
                 flush(part)
-                part.replace(content)
-                document = {"format": FORMAT, "file": content.name, "about": self._abouts.written(about)}
+                part.replace(folder / name)
+                document = {"format": FORMAT, "file": name, "about": self._abouts.written(about)}
                 part.touch(PRIVATE_FILE)
                 part.write_bytes(json.dumps(document).encode())
                 flush(part)
@@ -158,13 +171,13 @@ class KeptFiles(Generic[AboutT]):
         document = self._document(entry)
         return None if document is None else self._folder / entry / document.file
 
-    def content(self, entry: str, sha256: str, extension: str) -> Path | None:
+    def content(self, entry: str, about: AboutT) -> Path | None:
         """Where one of the contents lies that were put under an id; none where the entry was erased.
 
         Raises:
             ServiceUnavailableError: the storage cannot be read.
         """
-        return None if self._document(entry) is None else self._folder / entry / f"{sha256}{extension}"
+        return None if self._document(entry) is None else self._folder / entry / name_of(about)
 
     def ids(self) -> list[str]:
         """Of all entries, and of those that are being made or removed.
@@ -224,6 +237,22 @@ class KeptFiles(Generic[AboutT]):
         except (ValueError, KeyError, TypeError) as error:
             logger.warning("what is known of %s cannot be read, and it counts as erased: %s", entry, error)
             return None
+
+
+def name_of(about: Content) -> str:
+    """Of a content, beside what is known of it."""
+    return f"{about.sha256}{about.extension}"
+
+
+def checked_name(entry: str, about: Content) -> str:
+    """The same, of one that is to be put under an id.
+
+    Raises:
+        ValueError: the id, the digest or the extension is none.
+    """
+    if not (ID.fullmatch(entry) and DIGEST.fullmatch(about.sha256) and EXTENSION.fullmatch(about.extension)):
+        raise ValueError(f"no id, digest and extension: {entry!r}, {about.sha256!r}, {about.extension!r}")
+    return name_of(about)
 
 
 def is_content(name: str) -> bool:

@@ -16,13 +16,24 @@ import logging
 import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Generic
 
 from facefusion.service.bucket import Bucket, Stored
-from facefusion.service.kept_files import ABOUT, DIGEST, EXTENSION, FORMAT, ID, Abouts, AboutT, is_content, told
+from facefusion.service.kept_files import (
+    ABOUT,
+    DIGEST,
+    FORMAT,
+    ID,
+    Abouts,
+    AboutT,
+    checked_name,
+    is_content,
+    name_of,
+    told,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -73,22 +84,18 @@ class KeptObjects(Generic[AboutT]):
         self._read: dict[str, tuple[str, Kept[AboutT] | None]] = {}
         """By id: the tag of ``about.json``, and what stands there."""
 
-    def put(self, entry: str, file: Path, sha256: str, extension: str, about: AboutT) -> None:
+    def put(self, entry: str, file: Path, about: AboutT) -> None:
         """Keep a file, which is moved. What is known of another one under the same id is replaced at once and whole.
 
         Args:
             entry: its id.
             file: on this machine.
-            sha256: of the content.
-            extension: with its dot.
             about: what is known of it.
 
         Raises:
             ValueError: the id, the digest or the extension is none.
         """
-        if not (ID.fullmatch(entry) and DIGEST.fullmatch(sha256) and EXTENSION.fullmatch(extension)):
-            raise ValueError(f"no id, digest and extension: {entry!r}, {sha256!r}, {extension!r}")
-        name = f"{sha256}{extension}"
+        name = checked_name(entry, about)
         with told():
             document = {
                 "format": FORMAT,
@@ -113,11 +120,12 @@ class KeptObjects(Generic[AboutT]):
                 self._read[entry] = (found[1], kept)
         return kept
 
-    def content(self, entry: str, sha256: str, extension: str, size: int) -> Kept[AboutT] | None:
+    def content(self, entry: str, about: AboutT) -> Kept[AboutT] | None:
         """One of the contents that were put under an id; none where the entry was erased."""
         kept = self.find(entry)
-        key = f"{self._kind}/{entry}/{sha256}{extension}"
-        return kept and replace(kept, key=key, size=size, sha256=sha256, extension=extension)
+        if kept is None:
+            return None
+        return Kept(f"{self._kind}/{entry}/{name_of(about)}", about.size, about.sha256, about.extension, about)
 
     def ids(self) -> list[str]:
         """Of all entries, and of those that are being made or removed."""

@@ -52,7 +52,7 @@ class ObjectStore:
 
     def add(self, part: Path, asset: Asset) -> None:
         """Keep an upload, which is moved; its content was looked at."""
-        self._assets.put(asset.id, part, asset.sha256, asset.extension, asset)
+        self._assets.put(asset.id, part, asset)
 
     def asset(self, asset_id: str) -> Asset | None:
         """An asset; none where there is none, or it was erased."""
@@ -90,7 +90,7 @@ class ObjectStore:
 
     def put_result(self, job_id: str, path: Path, result: Result) -> None:
         """Keep a job's result, which is moved. What others put there lies beside it until the job is erased."""
-        self._results.put(job_id, path, result.sha256, result.extension, result)
+        self._results.put(job_id, path, result)
 
     def open_result(self, job_id: str, result: Result) -> ResultObject:
         """The file that a job's record tells of, to be read where it is.
@@ -98,7 +98,7 @@ class ObjectStore:
         Raises:
             NotFoundError: it was erased.
         """
-        kept = self._results.content(job_id, result.sha256, result.extension, result.size)
+        kept = self._results.content(job_id, result)
         if kept is None:
             raise gone(f"there is no result of job {job_id}")
         return ResultObject(self._bucket, kept)
