@@ -63,8 +63,9 @@ def content_filter(
     judge = _judge(snapshot.get(ContentAnalyserSettings), models, runners, events)
     info = subject.info
     with JudgingThread(partial(clock.measure, CONTENT)) as thread:
-        # One more graph at a time takes memory (some 12 MB), and a large frame's own work is longer than the judging.
-        aside = at_once if info.size.is_large else thread.begin
+        # Beside an image there is nothing to do. One more graph at a time takes memory (some 12 MB), and a large
+        # frame's own work is longer than the judging.
+        aside = at_once if subject.still is not None or info.size.is_large else thread.begin
         yield ContentAnalyser(judge, aside, str(info.path), _duration(subject, trim), float(info.start_time), imported)
 
 

@@ -40,7 +40,7 @@ class ContentAnalyser:
 
     Args:
         model: judges one picture.
-        aside: where a video's pictures are judged; an image is judged at once.
+        aside: where pictures are judged.
         path: the target, for messages.
         duration: of the part of the target that is worked on, in seconds, 0 for an image; none where unknown, and then
             only :meth:`finish` decides.
@@ -90,7 +90,7 @@ class ContentAnalyser:
         if time >= self._next:
             self._settle()
             self._look_if_needed(frame, time)
-        if self._pending is not None and (self._is_image or self._pending[1].done()):
+        if self._pending is not None and self._pending[1].done():
             self._settle()
 
     def state(self) -> Mapping[str, object]:
