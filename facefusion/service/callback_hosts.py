@@ -43,11 +43,10 @@ LEADING = (
 SPECIAL = (
     ipaddress.ip_network("192.0.0.0/24"),
     ipaddress.ip_network("192.88.99.0/24"),
-    ipaddress.ip_network("168.63.129.16/32"),
     ipaddress.ip_network("3fff::/20"),
 )
 """What the library's own table takes for global, or does depending on its version: addresses of protocols (RFC 6890),
-relays of 6to4 (RFC 7526), Azure's platform as its own machines see it, documentation (RFC 9637)."""
+relays of 6to4 (RFC 7526), documentation (RFC 9637)."""
 PLATFORMS = (
     ipaddress.ip_network("168.63.129.16/32"),
     ipaddress.ip_network("100.100.100.200/32"),
@@ -154,7 +153,8 @@ def is_public(address: Address) -> bool:
     address = _meant(address)
     if isinstance(address, ipaddress.IPv6Address) and address not in GIVEN_OUT:
         return False
-    return address.is_global and not address.is_multicast and not any(address in network for network in SPECIAL)
+    is_special = address.is_multicast or any(address in network for network in (*SPECIAL, *PLATFORMS))
+    return address.is_global and not is_special
 
 
 def is_of_the_platform(address: Address) -> bool:
@@ -164,7 +164,7 @@ def is_of_the_platform(address: Address) -> bool:
     """
     address = _meant(address)
     if any(address in network for network in LEADING):
-        address = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        address = _last(address)
     return address.is_link_local or any(address in network for network in PLATFORMS)
 
 
@@ -173,8 +173,13 @@ def _meant(address: Address) -> Address:
     if not isinstance(address, ipaddress.IPv6Address):
         return address
     if address in NAT64:
-        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        return _last(address)
     return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None) or address
+
+
+def _last(address: Address) -> ipaddress.IPv4Address:
+    """The last 32 bits of an address."""
+    return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
 
 
 def _host(text: str) -> str | None:
