@@ -21,7 +21,6 @@ def execute(context: Context) -> int:
     from facefusion.provenance.anchors import read_anchors  # noqa: PLC0415 - the library of certificates is slow
     from facefusion.provenance.findings import Answer, look_at  # noqa: PLC0415
     from facefusion.provenance.findings_report import document, text  # noqa: PLC0415
-    from facefusion.provenance.manifests import Verdict  # noqa: PLC0415
 
     settings = context.state.snapshot.get(CheckSettings)
     anchors = None if settings.trust_anchors is None else read_anchors(settings.trust_anchors)
@@ -35,23 +34,23 @@ def execute(context: Context) -> int:
         raise InputError(
             f"{findings.path} carries no manifest, and there is none beside it", "There is nothing to verify."
         )
-    enough = {Verdict.TRUSTED} if anchors is not None else {Verdict.TRUSTED, Verdict.UNKNOWN_SIGNER}
+    is_verified, why = _conclusion(verdicts, settings.trust_anchors)
     if is_for_people:
-        context.write(f"{_conclusion(verdicts, settings.trust_anchors)}\n")
-    return 0 if verdicts <= enough else Answer.BROKEN.value
+        context.write(f"{'verified' if is_verified else 'not verified'}: {why}\n")
+    return 0 if is_verified else Answer.BROKEN.value
 
 
-def _conclusion(verdicts: set[Verdict], anchors: Path | None) -> str:
-    """What the verdicts come to, in one line for people."""
+def _conclusion(verdicts: set[Verdict], anchors: Path | None) -> tuple[bool, str]:
+    """What the verdicts come to, and why, in one line for people."""
     from facefusion.provenance.manifests import Verdict  # noqa: PLC0415 - the library behind it is slow
 
     if Verdict.BROKEN in verdicts:
-        return "not verified: the file or its manifest is not as it was signed"
+        return False, "the file or its manifest is not as it was signed"
     if Verdict.ELSEWHERE in verdicts:
-        return "not verified: a manifest lies elsewhere and was not fetched"
+        return False, "a manifest lies elsewhere and was not fetched"
     if anchors is None:
-        return "verified: the file is as it was signed; --trust-anchors would tell whether to trust the signer"
+        return True, "the file is as it was signed; --trust-anchors would tell whether to trust the signer"
     authorities = shown(str(anchors))
     if Verdict.UNKNOWN_SIGNER in verdicts:
-        return f"not verified: the file is as it was signed, but no authority in {authorities} vouches for the signer"
-    return f"verified: the file is as it was signed, by a signer for whom {authorities} vouches"
+        return False, f"the file is as it was signed, but no authority in {authorities} vouches for the signer"
+    return True, f"the file is as it was signed, by a signer for whom {authorities} vouches"
